@@ -1,0 +1,98 @@
+"""Counterfactual Credit Guided Bayesian Optimization (arXiv 2510.04676v2).
+
+import ccgbo
+
+result = ccgbo.maximize(f, {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, n_trials=60, seed=0)
+result.best_params, result.best_value
+"""
+
+from ccgbo.acquisition import EI, JES, MES, UCB, LogEI, ThompsonSampling
+from ccgbo.acquisition.factors import Gaussian
+from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
+from ccgbo.errors import (
+    CcgboError,
+    InfeasibleSpaceError,
+    MissingExtraError,
+    NoObservationsError,
+    ObjectiveError,
+    ParamsError,
+    SettingError,
+    SpaceError,
+    SpaceExhaustedError,
+    StorageError,
+    StudyExistsError,
+    StudyNotFoundError,
+    TellError,
+    UnknownTrialError,
+    UnsupportedError,
+)
+from ccgbo.optimizer import Optimizer
+from ccgbo.presets import Settings, high_dimensional
+from ccgbo.records import CreditRow, Explanation, Neighbour, Recommendation, Result, Trial
+from ccgbo.search import SearchSettings
+from ccgbo.space import (
+    Bool,
+    Categorical,
+    Fixed,
+    Float,
+    Int,
+    LinearConstraint,
+    Space,
+    load_space,
+    save_space,
+)
+from ccgbo.surrogate.fit import FitSettings, LengthscalePrior, LogNormal
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "EI",
+    "JES",
+    "MES",
+    "UCB",
+    "Bool",
+    "Categorical",
+    "CcgboError",
+    "CreditRow",
+    "CreditSettings",
+    "Explanation",
+    "FitSettings",
+    "Fixed",
+    "Float",
+    "Gaussian",
+    "InfeasibleSpaceError",
+    "Int",
+    "LengthscalePrior",
+    "LinearConstraint",
+    "LogEI",
+    "LogNormal",
+    "MissingExtraError",
+    "Neighbour",
+    "NoObservationsError",
+    "ObjectiveError",
+    "Optimizer",
+    "ParamsError",
+    "Recommendation",
+    "Result",
+    "SearchSettings",
+    "SettingError",
+    "Settings",
+    "Space",
+    "SpaceError",
+    "SpaceExhaustedError",
+    "StorageError",
+    "StudyExistsError",
+    "StudyNotFoundError",
+    "TellError",
+    "ThompsonSampling",
+    "Trial",
+    "UnknownTrialError",
+    "UnsupportedError",
+    "__version__",
+    "high_dimensional",
+    "load_space",
+    "lower_weight",
+    "regret_factor",
+    "save_space",
+    "upper_weight",
+]

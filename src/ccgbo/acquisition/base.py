@@ -1,0 +1,82 @@
+"""What an acquisition function is, so that anybody can write one.
+
+    Acquisition   settings; ``bind`` ties it to a posterior
+    Score         the function itself: values and gradients at feature points, always to be maximised
+    Scale         how a weight combines with it: "real" is shifted to be non-negative and multiplied, "nonnegative" is
+                  multiplied as it is, "log" has the logarithm of the weight added
+
+A user's own acquisition, complete:
+
+    class ProbabilityOfImprovement:
+        scale = "nonnegative"
+        needs_optima = False
+
+        def bind(self, context):
+            return lambda x: norm_cdf((context.gp.predict(x)[0] - context.incumbent) / context.gp.predict(x)[1])
+
+A bare function will do as a Score: without ``gradient`` the search takes central differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.credit.proxy import Optima
+from ccgbo.surrogate.gp import GP
+
+Array = NDArray[np.float64]
+Scale = Literal["real", "nonnegative", "log"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an acquisition may look at."""
+
+    gp: GP  # posterior, pending points included as fantasies
+    incumbent: float  # best posterior mean at an observed point
+    optima: Optima | None  # maxima of posterior paths, where the acquisition says it needs them
+    rng: np.random.Generator
+    n_features: int = 256  # random frequencies of a path
+    t: int = 0  # iterations since the initial design
+
+
+Score = Callable[[Array], Array]  # (m, p) -> (m,)
+
+
+@runtime_checkable
+class Differentiable(Protocol):
+    """A Score that knows its gradient."""
+
+    def __call__(self, x: Array) -> Array: ...  # (m, p) -> (m,)
+    def gradient(self, x: Array) -> tuple[Array, Array]: ...  # (m, p) -> (m,), (m, p)
+
+
+class Acquisition(Protocol):
+    """Settings of an acquisition function."""
+
+    @property
+    def scale(self) -> Scale: ...
+
+    @property
+    def needs_optima(self) -> bool: ...
+
+    def bind(self, context: Context) -> Score: ...
+
+
+def value_and_gradient(score: Score, x: Array, *, step: float = 1e-5) -> tuple[Array, Array]:
+    """(m,), (m, p): the score's own gradient, or central differences kept inside the unit box."""
+    if isinstance(score, Differentiable):
+        return score.gradient(x)
+    m, p = x.shape
+    up, down = np.minimum(x + step, 1.0), np.maximum(x - step, 0.0)
+    stacked = np.repeat(x[None], 2 * p, axis=0)  # (2p, m, p)
+    for c in range(p):
+        stacked[c, :, c] = up[:, c]
+        stacked[p + c, :, c] = down[:, c]
+    values = score(np.concatenate([x[None], stacked]).reshape(-1, p)).reshape(2 * p + 1, m)
+    return values[0], ((values[1 : p + 1] - values[p + 1 :]) / (up - down).T).T

@@ -1,0 +1,78 @@
+"""A weight on any acquisition (arXiv 2510.04676v2, Eq. (4)).
+
+    "real"          factor(x) * (alpha(x) - min alpha)      the minimum is over the candidate set that is searched
+    "nonnegative"   factor(x) * alpha(x)
+    "log"           alpha(x) + log factor(x)
+
+``factor`` is a product: credit, a user's prior over the optimum, the chance that an evaluation succeeds. The weight is
+never applied to a negative surplus: where gradient search finds alpha below the candidates' minimum, it stays plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.acquisition.base import Scale, Score, value_and_gradient
+
+Array = NDArray[np.float64]
+
+
+class Factor(Protocol):
+    """A positive weight over the space."""
+
+    def __call__(self, x: Array) -> Array: ...  # (m, p) -> (m,)
+    def log_gradient(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> (m,), (m, p)
+        """The factor and the gradient of its logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A base score times its factors."""
+
+    base: Score
+    scale: Scale
+    factors: Sequence[Factor]
+    shift: float = 0.0  # min alpha, for "real" only
+
+    def __call__(self, x: Array) -> Array:
+        return self.combine(self.base(x), self.factor(x))
+
+    def factor(self, x: Array) -> Array:
+        out = np.ones(len(x))
+        for factor in self.factors:
+            out *= factor(x)
+        return out
+
+    def combine(self, alpha: Array, factor: Array) -> Array:
+        if self.scale == "log":
+            return alpha + np.log(factor)
+        surplus = alpha - self.shift
+        return np.where(surplus > 0.0, factor * surplus, surplus)
+
+    def gradient(self, x: Array) -> tuple[Array, Array]:
+        alpha, d_alpha = value_and_gradient(self.base, x)
+        factor, d_log = np.ones(len(x)), np.zeros_like(x)
+        for item in self.factors:
+            value, slope = item.log_gradient(x)
+            factor *= value
+            d_log += slope
+        if self.scale == "log":
+            return alpha + np.log(factor), d_alpha + d_log
+        surplus = alpha - self.shift
+        product = factor[:, None] * (d_alpha + surplus[:, None] * d_log)
+        positive = surplus > 0.0
+        return np.where(positive, factor * surplus, surplus), np.where(positive[:, None], product, d_alpha)
+
+
+def weigh(base: Score, scale: Scale, factors: Sequence[Factor | None], candidates_alpha: Array) -> Score:
+    """The weighted score; the base itself, bit for bit, where no factor is left."""
+    present = [factor for factor in factors if factor is not None]
+    if not present:
+        return base
+    shift = float(candidates_alpha.min()) if scale == "real" else 0.0
+    return Weighted(base, scale, present, shift)

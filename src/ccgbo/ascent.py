@@ -1,0 +1,60 @@
+"""Many small maximisations on the unit box at once: projected gradient ascent with Barzilai-Borwein steps.
+
+Each row is its own problem; one call of ``fun`` serves them all. Steps are taken in units of the GP's lengthscales,
+where the posterior is isotropic, so the spectral step length of Barzilai & Borwein (1988) suits every direction. A
+step that does not improve its row is taken back and shortened.
+
+SciPy's L-BFGS-B solves one problem per call; ten starts through it cost ten times the Python overhead, and stacking
+them into one problem ties their step lengths together. That is why this loop is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+ValueGradient = Callable[[Array], tuple[Array, Array]]  # (b, p) -> (b,), (b, p)
+
+
+def ascend(
+    fun: ValueGradient,
+    x: Array,  # (b, p) starts inside the unit box
+    movable: Array,  # (b, p) bool
+    *,
+    scale: Array,  # (p,)
+    steps: int,
+    first: float = 0.2,  # length of the first step, in lengthscales
+    tolerance: float = 1e-6,
+) -> tuple[Array, Array]:  # (b, p), (b,)
+    """Points at least as high as the starts, and their values."""
+    scale = np.minimum(scale, 1.0)  # a step far beyond the box tells nothing
+    metric = scale * scale * movable
+    value, gradient = fun(x)
+    direction = metric * gradient
+    length = np.sqrt(np.einsum("ij,ij->i", direction * gradient, np.ones_like(gradient)))
+    step = first / np.maximum(length, 1e-300)
+    for _ in range(steps):
+        trial = np.clip(x + step[:, None] * direction, 0.0, 1.0)
+        moved = trial - x
+        trial_value, trial_gradient = fun(trial)
+        better = trial_value > value
+        curvature = -np.einsum("ij,ij->i", moved, trial_gradient - gradient)
+        squared = np.einsum("ij,ij->i", moved / scale, moved / scale)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            spectral = np.where(curvature > 0, squared / curvature, 4.0 * step)
+        # a failed step is shortened to where its own curvature says, and by 4 at least
+        step = np.where(better, np.clip(spectral, step / 16.0, step * 16.0), np.minimum(spectral, step / 4.0))
+        gain = np.where(better, trial_value - value, 0.0)
+        keep = better[:, None]
+        x = np.where(keep, trial, x)
+        gradient = np.where(keep, trial_gradient, gradient)
+        direction = metric * gradient
+        value = np.where(better, trial_value, value)
+        if np.all(squared < tolerance**2) or (
+            better.all() and np.all(gain < tolerance * (1e-3 + np.abs(value)) * 1e-2)
+        ):
+            break
+    return x, value

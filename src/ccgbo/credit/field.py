@@ -1,0 +1,187 @@
+"""Credits spread over the space, and the weight they give (arXiv 2510.04676v2, Sec. 4.3 and Theorem 5.2).
+
+    c(x)    mean credit of the H nearest observations, or their kernel-weighted average
+    pi(x) = c(x) / max_j c_j
+    w(x)  = pi(x)^(tau / (1 + t / M))
+    [(1 - lambda) + lambda w(x)]       what multiplies the acquisition
+
+Both fields are of the same geometry as the model: distances in the unit cube, one for a categorical that differs.
+The kNN field is piecewise constant: its gradient is zero almost everywhere, and a search over it sees the weight in
+the value of each point. The smooth field is
+
+    c(x) = (sum_i rho(x, x_i) c_i + kappa mean(c)) / (sum_i rho(x, x_i) + kappa)
+
+with the model's correlation rho; kappa draws it to the mean credit far from every observation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from ccgbo.errors import SettingError
+from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.kernels import squared_distances
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreditSettings:
+    """The credit mechanism; ``strength=0`` switches it off."""
+
+    strength: float = 0.5  # lambda
+    tau: float = 1.0  # sensitivity to differences of credit
+    half_life: float = 20.0  # M, in iterations
+    n_paths: int = 25  # K
+    n_neighbours: int = 5  # H
+    floor: float = 0.1  # r_min
+    eps: float = 1e-6  # eps_c
+    field: str = "knn"  # or "smooth"
+    n_features: int = 256  # random frequencies of a path
+    path_steps: int = 0  # gradient steps on each path after the candidate set; 0 as in the paper
+
+    def __post_init__(self) -> None:
+        rules = (
+            ("strength", 0.0 <= self.strength <= 1.0, "in [0, 1]"),
+            ("tau", 0.0 <= self.tau < np.inf, ">= 0"),
+            ("half_life", self.half_life > 0.0, "> 0"),
+            ("n_paths", self.n_paths >= 1, ">= 1"),
+            ("n_neighbours", self.n_neighbours >= 1, ">= 1"),
+            ("floor", 0.0 < self.floor <= 1.0, "in (0, 1]"),
+            ("eps", self.eps > 0.0, "> 0"),
+            ("field", self.field in FIELDS, f"one of {sorted(FIELDS)}"),
+            ("n_features", self.n_features >= 1, ">= 1"),
+            ("path_steps", self.path_steps >= 0, ">= 0"),
+        )
+        for name, holds, rule in rules:
+            if not holds:
+                raise SettingError(f"CreditSettings.{name} must be {rule}, got {getattr(self, name)!r}.")
+
+
+class Field(Protocol):
+    """pi(x) in (0, 1] over the space."""
+
+    def __call__(self, x: Array) -> Array: ...  # (m, p) -> (m,)
+    def gradient(self, x: Array) -> tuple[Array, Array]: ...  # (m, p) -> (m,), (m, p)
+
+
+class KNNField:
+    """Mean credit of the H nearest observations over the largest credit."""
+
+    def __init__(self, X: Array, credit: Array, n_neighbours: int) -> None:
+        self._tree = cKDTree(X, balanced_tree=False, compact_nodes=False)
+        self._share = credit / credit.max()
+        self._h = n_neighbours
+
+    def __call__(self, x: Array) -> Array:
+        return self._share[self.neighbours(x)[1]].mean(axis=1)
+
+    def neighbours(self, x: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Distances (m, H) and indices (m, H) of the nearest observations."""
+        distance, index = self._tree.query(x, k=range(1, self._h + 1))
+        return distance, index
+
+    def gradient(self, x: Array) -> tuple[Array, Array]:
+        return self(x), np.zeros_like(x)
+
+
+class SmoothField:
+    """Kernel-weighted average of the credits with the fitted lengthscales."""
+
+    def __init__(self, gp: GP, credit: Array, kappa: float = 0.05) -> None:
+        self._gp, self._share, self._kappa = gp, credit / credit.max(), kappa
+
+    def __call__(self, x: Array) -> Array:
+        rho = self._gp.kernel.rho(squared_distances(x / self._gp.hyper.lengthscales, self._gp.Z))
+        top = rho @ self._share + self._kappa * self._share.mean()
+        result: Array = top / (rho.sum(axis=1) + self._kappa)
+        return result
+
+    def gradient(self, x: Array) -> tuple[Array, Array]:
+        z = x / self._gp.hyper.lengthscales
+        rho, slope = self._gp.kernel.rho_slope(squared_distances(z, self._gp.Z))
+        mass = rho.sum(axis=1) + self._kappa
+        pi = (rho @ self._share + self._kappa * self._share.mean()) / mass
+        return pi, self._gp.pull(z, slope * (self._share - pi[:, None]) / mass[:, None])
+
+
+def _knn(gp: GP, credit: Array, n_neighbours: int) -> Field:
+    return KNNField(gp.X, credit, n_neighbours)
+
+
+def _smooth(gp: GP, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
+    return SmoothField(gp, credit)
+
+
+FIELDS = {"knn": _knn, "smooth": _smooth}
+
+
+def exponent(t: int, tau: float, half_life: float) -> float:
+    """tau / (1 + t / M), Eq. (5)."""
+    return tau / (1.0 + t / half_life)
+
+
+class CreditFactor:
+    """(1 - lambda) + lambda pi(x)^e, the factor of Eq. (4)."""
+
+    def __init__(self, field: Field, strength: float, power: float) -> None:
+        self.field, self.strength, self.power = field, strength, power
+
+    def weight(self, x: Array) -> Array:
+        """w_t(x)."""
+        result: Array = self.field(x) ** self.power
+        return result
+
+    def __call__(self, x: Array) -> Array:
+        return (1.0 - self.strength) + self.strength * self.weight(x)
+
+    def log_gradient(self, x: Array) -> tuple[Array, Array]:
+        """The factor (m,) and the gradient of its logarithm (m, p)."""
+        pi, d_pi = self.field.gradient(x)
+        w = pi**self.power
+        factor = (1.0 - self.strength) + self.strength * w
+        return factor, (self.strength * self.power * w / (pi * factor))[:, None] * d_pi
+
+
+def credit_factor(gp: GP, credit: Array, settings: CreditSettings, t: int) -> CreditFactor | None:
+    """The factor at iteration t, or None where it would be one everywhere.
+
+    ``credit`` belongs to the observations of ``gp``; fewer than H of them, or equal credits, weigh nothing.
+    """
+    if settings.strength == 0.0 or settings.tau == 0.0:
+        return None
+    if len(credit) < max(settings.n_neighbours, 2) or not np.any(credit != credit[0]):
+        return None
+    field = FIELDS[settings.field](gp, credit, settings.n_neighbours)
+    return CreditFactor(field, settings.strength, exponent(t, settings.tau, settings.half_life))
+
+
+# -- Theorem 5.2: what lambda, tau and M cost at worst
+
+
+def lower_weight(t: int, *, strength: float, tau: float, half_life: float, c_min: float = 0.1) -> float:
+    """A_t = 1 - lambda + lambda c_min^(tau / (1 + t / M))."""
+    return 1.0 - strength + strength * c_min ** exponent(t, tau, half_life)
+
+
+def upper_weight(t: int, *, strength: float, tau: float, half_life: float, c_max: float = 1.0) -> float:
+    """B_t = 1 - lambda + lambda c_max^(tau / (1 + t / M))."""
+    return 1.0 - strength + strength * c_max ** exponent(t, tau, half_life)
+
+
+def regret_factor(
+    n: int, *, strength: float, tau: float, half_life: float, c_min: float = 0.1, c_max: float = 1.0
+) -> float:
+    """max over 1 <= t <= n of B_t / A_t: the constant by which the regret bound of GP-UCB grows."""
+    if n < 1:
+        raise SettingError(f"n must be >= 1, got {n}.")
+    return max(
+        upper_weight(t, strength=strength, tau=tau, half_life=half_life, c_max=c_max)
+        / lower_weight(t, strength=strength, tau=tau, half_life=half_life, c_min=c_min)
+        for t in range(1, n + 1)
+    )

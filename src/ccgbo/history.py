@@ -1,0 +1,150 @@
+"""The optimizer's memory: every trial, where it lies, and in which order values came in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.errors import TellError, UnknownTrialError, UnsupportedError
+from ccgbo.model import Data
+from ccgbo.records import Direction, Explanation, Origin, State, Trial
+from ccgbo.space import Space
+
+Array = NDArray[np.float64]
+
+
+class History:
+    """Trials by id; the sign of a minimised value is flipped here and nowhere else."""
+
+    def __init__(self, space: Space, direction: Direction) -> None:
+        self.space, self.sign = space, 1.0 if direction == "maximize" else -1.0
+        self.trials: dict[int, Trial] = {}
+        self.told: list[int] = []  # ids of complete trials in the order they were told
+        self.next_id = 0
+        self.iteration = 0  # t: suggestions made by the model so far
+        self._F: dict[int, Array] = {}  # id -> features
+        self._U: dict[int, Array] = {}  # id -> position in the unit cube
+        self._pending: dict[int, None] = {}
+        self._failed: dict[int, None] = {}
+        self._data: Data | None = None
+
+    def add(
+        self, u: Array, origin: Origin, why: Explanation | None = None, params: Mapping[str, Any] | None = None
+    ) -> Trial:
+        """A new pending trial."""
+        trial = Trial(
+            id=self.next_id,
+            params=dict(params) if params is not None else self.space.decode(u),
+            origin=origin,
+            explanation=why,
+        )
+        self.restore(trial)
+        return trial
+
+    def restore(self, trial: Trial) -> None:
+        """Take in a trial as it is; a complete one counts as told now."""
+        u = self.space.encode(trial.params)
+        self.trials[trial.id] = trial
+        self._U[trial.id] = u
+        self._F[trial.id] = self.space.features(u[None, :])[0]
+        self.next_id = max(self.next_id, trial.id + 1)
+        self.iteration += trial.origin == "model"
+        self._file(trial)
+
+    def finish(self, trial: Trial, outcome: Mapping[str, Any]) -> Trial:
+        done = trial.with_outcome(**outcome)
+        self.trials[done.id] = done
+        del self._pending[done.id]
+        self._file(done)
+        return done
+
+    def _file(self, trial: Trial) -> None:
+        if trial.state == "complete":
+            self.told.append(trial.id)
+            self._data = None
+        else:
+            (self._pending if trial.state == "pending" else self._failed)[trial.id] = None
+
+    def find(self, trial: Trial | int) -> Trial:
+        key = trial.id if isinstance(trial, Trial) else trial
+        if isinstance(key, bool) or not isinstance(key, int | np.integer) or int(key) not in self.trials:
+            raise UnknownTrialError(f"trial must be a Trial, a trial's id or params; no trial is known as {key!r}.")
+        known = self.trials[int(key)]
+        if isinstance(trial, Trial) and dict(trial.params) != dict(known.params):
+            raise UnknownTrialError(f"trial {key} has other params here: it comes from another optimizer.")
+        return known
+
+    # -- views for the model
+
+    @property
+    def pending(self) -> list[int]:
+        return list(self._pending)
+
+    def data(self) -> Data:
+        """Observations in the order they were told, to be maximised."""
+        if self._data is None:
+            trials = [self.trials[i] for i in self.told]
+            self._data = Data(
+                F=self._stack(self._F, self.told, self.space.p),
+                values=self.sign * np.array([t.value for t in trials], dtype=float),
+                noise=np.array([math.nan if t.noise_variance is None else t.noise_variance for t in trials]),
+            )
+        return self._data
+
+    def observed(self, row: int) -> Trial:
+        """The trial behind a row of ``data()``."""
+        return self.trials[self.told[int(row)]]
+
+    def positions(self, rows: Any) -> Array:  # (k, d)
+        return self._stack(self._U, [self.told[int(i)] for i in rows], self.space.d)
+
+    def features(self, state: State) -> Array:  # (k, p)
+        ids = {"pending": self._pending, "failed": self._failed, "complete": self.told}[state]
+        return self._stack(self._F, list(ids), self.space.p)
+
+    @staticmethod
+    def _stack(rows: dict[int, Array], ids: list[int], width: int) -> Array:
+        return np.array([rows[i] for i in ids]).reshape(len(ids), width)
+
+
+def outcome_of(value: Any, *, failed: bool, noise_variance: Any, error: str | None) -> dict[str, Any]:
+    """The fields an outcome changes in its trial; refuses what is no number."""
+    if failed:
+        if value is not None:
+            raise TellError(f"value must be None when failed=True, got {value!r}.")
+        return {"state": "failed", "error": error}
+    number, noise = _number(value), _noise(noise_variance)
+    if not math.isfinite(number):
+        return {"state": "failed", "error": error or f"the value was {number}"}
+    return {"state": "complete", "value": number, "noise_variance": noise}
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, list | tuple | np.ndarray) and np.size(value) != 1:
+        raise UnsupportedError(f"several objectives are out of scope: value must be one number, got {value!r}.")
+    if isinstance(value, np.ndarray):
+        value = value.item()
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        try:
+            if isinstance(value, str | bytes | bool | np.bool_) or value is None:
+                raise TypeError
+            return float(value)  # zero-dimensional tensors and the like
+        except (TypeError, ValueError):
+            raise TellError(f"value must be a number, got {value!r}.") from None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _noise(noise_variance: Any) -> float | None:
+    if noise_variance is None:
+        return None
+    if isinstance(noise_variance, bool) or not isinstance(noise_variance, Real) or not 0 <= noise_variance < math.inf:
+        raise TellError(f"noise_variance must be None or a finite number >= 0, got {noise_variance!r}.")
+    return float(noise_variance)

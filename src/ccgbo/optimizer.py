@@ -1,0 +1,319 @@
+"""Counterfactual Credit Guided Bayesian Optimization: ask and tell (arXiv 2510.04676v2, Algorithm 1).
+
+The only stateful class of the library. It does no I/O; its state is plain data (``state_dict``).
+
+    n  observations, d  parameters, p  feature columns, m  candidates
+    U  (., d)  points in the unit cube         F  (., p)  points as the model sees them
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.acquisition import Context, Score, weigh
+from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
+from ccgbo.credit.field import credit_factor
+from ccgbo.credit.proxy import Optima, maximise_paths
+from ccgbo.credit.scores import Scores, score
+from ccgbo.design import design_points
+from ccgbo.errors import NoObservationsError, SettingError, TellError, UnsupportedError
+from ccgbo.explain import explain_choice, in_user_units
+from ccgbo.history import History, outcome_of
+from ccgbo.model import Fitted, Model, build_model
+from ccgbo.presets import Settings, resolve
+from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
+from ccgbo.search import Taken, maximise, movable, near, scatter
+from ccgbo.space import Space, as_space
+from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.paths import draw_paths
+from ccgbo.threads import blas_threads
+
+Array = NDArray[np.float64]
+
+STATE_VERSION = 1
+
+
+class Optimizer:
+    """Suggests where to evaluate next, and explains why.
+
+    >>> opt = Optimizer({"x": (-5.0, 10.0), "y": (0.0, 15.0)}, direction="minimize", seed=0)
+    >>> trial = opt.ask()
+    >>> opt.tell(trial, 1.25)
+
+    Every field of :class:`Settings` can be given by keyword to replace the preset's; ``repr`` prints them in full.
+    """
+
+    def __init__(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        direction: Direction = "maximize",
+        preset: str | Settings = "default",
+        seed: int | None = None,
+        constraint: Any = None,  # predicate(params) -> bool, LinearConstraint, or several
+        prior: Any = None,  # belief about the optimum: distributions by parameter, or density(params)
+        threads: int | None = 1,  # of BLAS while suggesting; None leaves it alone
+        **settings: Any,
+    ) -> None:
+        if not isinstance(direction, str):
+            raise UnsupportedError(
+                f"several objectives are out of scope: direction must be one word, got {direction!r}."
+            )
+        if direction not in ("maximize", "minimize"):
+            raise SettingError(f"direction must be 'maximize' or 'minimize', got {direction!r}.")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise SettingError(f"seed must be None or a whole number >= 0, got {seed!r}.")
+        self.space = as_space(space, constraint)
+        self.direction: Direction = direction
+        self.settings = resolve(preset, **settings)
+        self._prior = None if prior is None else UserPrior(self.space, prior)
+        self._threads = threads
+        self._rng = np.random.default_rng(seed)
+        self._design_seed = int(self._rng.integers(2**62))
+        self._designed = 0  # points of the initial design given out
+        self._history = History(self.space, direction)
+        self._fitted: Fitted | None = None
+        self._model: Model | None = None
+
+    def __repr__(self) -> str:
+        h = self._history
+        return (
+            f"Optimizer(direction={self.direction!r}, {len(h.told)} observations, {len(h.pending)} pending,\n"
+            f"space = {self.space!r},\nsettings = {self.settings!r})"
+        )
+
+    # -- ask: Algorithm 1
+
+    @overload
+    def ask(self) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """The next point to evaluate, or ``n`` of them; points still being evaluated are taken into account."""
+        if n is not None:
+            if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+                raise SettingError(f"n must be a whole number >= 1, got {n!r}.")
+            return [self.ask() for _ in range(n)]
+        with blas_threads(self._threads):
+            if self._in_design():
+                return self._history.add(self._design_point(), "design", Explanation(reason="initial design"))
+            return self._history.add(*self._suggest())
+
+    def _suggest(self) -> tuple[Array, Any, Explanation]:
+        s, t, rng, space = self.settings, self._history.iteration, self._rng, self.space
+        model = self._posterior(commit=True)  # mu_t, sigma_t
+        U = scatter(space, s.search, rng)  # X_cand
+        optima, scores = self._credit(model, U, rng)  # Z_t; l_i, s_i, r_i, c_i
+        credit = credit_factor(model.gp, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
+        factors = [credit, self._prior_factor(t), SuccessFactor.build(model.gp, self._history.features("failed"))]
+        gp = self._with_pending(model.gp, rng)
+        U = np.concatenate([U, near(space, self._centres(model, scores), s.search.n_local, rng)])
+        context = Context(gp, float(model.gp.at_observations()[0].max()), optima, rng, s.credit.n_features, t)
+        alpha = s.acquisition.bind(context)
+        weighted = weigh(alpha, s.acquisition.scale, factors, alpha(space.features(U)))  # Eq. (4)
+        u = maximise(weighted, space, U, s.search, self._taken(), scale=gp.hyper.lengthscales, rng=rng)  # x_new
+        return u, "model", explain_choice(u, self._history, model, s, t, alpha, factors, optima, scores)
+
+    def _credit(self, model: Model, U: Array, rng: np.random.Generator) -> tuple[Optima | None, Scores | None]:
+        """The maxima of K posterior paths, and what they say of each observation in the model."""
+        if self.settings.credit.strength == 0.0:
+            if not self.settings.acquisition.needs_optima:
+                return None, None
+            return self._optima(model, U, rng), None
+        optima = self._optima(model, U, rng)
+        return optima, self._scores(model, optima)
+
+    def _optima(self, model: Model, U: Array, rng: np.random.Generator) -> Optima:
+        c, gp = self.settings.credit, model.gp
+        paths = draw_paths(gp, c.n_paths, rng, n_features=c.n_features)
+        F = np.concatenate([self.space.features(U), gp.X])
+        free = np.concatenate([movable(self.space, U), np.zeros(gp.X.shape, dtype=bool)])
+        return maximise_paths(paths, F, free, steps=c.path_steps)
+
+    def _scores(self, model: Model, optima: Optima) -> Scores:
+        c = self.settings.credit
+        return score(*model.gp.at_observations(), optima.z, floor=c.floor, eps=c.eps)
+
+    def _centres(self, model: Model, scores: Scores | None) -> Array:
+        """Observations to look around: the most credited, or without credit the best predicted."""
+        merit = scores.credit if scores is not None else model.gp.at_observations()[0]
+        return self._history.positions(model.rows[np.argsort(-merit, kind="stable")[:5]])
+
+    def _with_pending(self, gp: GP, rng: np.random.Generator) -> GP:
+        """The posterior with a fantasy at each pending point: its mean (believer) or a joint sample."""
+        F = self._history.features("pending")
+        if not len(F):
+            return gp
+        if self.settings.pending == "believer":
+            return gp.condition(F, gp.predict(F)[0])
+        return gp.condition(F, draw_paths(gp, 1, rng, n_features=self.settings.credit.n_features)(F)[:, 0])
+
+    def _prior_factor(self, t: int) -> PriorFactor | None:
+        if self._prior is None:
+            return None
+        return PriorFactor(self._prior, self.space, self.settings.prior_strength / max(t, 1))
+
+    def _taken(self) -> Taken:
+        states = ("pending", "failed") if self.settings.revisit else ("pending", "failed", "complete")
+        return Taken(np.concatenate([self._history.features(state) for state in states]))  # type: ignore[arg-type]
+
+    # -- the initial design
+
+    def _in_design(self) -> bool:
+        told, size = len(self._history.told), self.settings.initial_size(self.space.d)
+        return told == 0 or (told + len(self._history.pending) < size and self._designed < 2 * size)
+
+    def _design_point(self) -> Array:
+        taken, size = self._taken(), self.settings.initial_size(self.space.d)
+        for _ in range(64):
+            u: Array = design_points(self.space, self.settings.design, self._designed, 1, size, self._design_seed)[0]
+            self._designed += 1
+            if taken.free(self.space.features(u[None, :])[0]):
+                return u
+        U = scatter(self.space, self.settings.search, self._rng)  # a small grid, mostly used up
+        flat: Score = lambda x: np.zeros(len(x))  # noqa: E731
+        return maximise(flat, self.space, U, self.settings.search, taken, scale=np.ones(self.space.p), rng=self._rng)
+
+    # -- tell
+
+    def tell(
+        self,
+        trial: Trial | int | Mapping[str, Any],
+        value: Any = None,
+        *,
+        failed: bool = False,
+        noise_variance: float | None = None,
+        error: str | None = None,
+    ) -> Trial:
+        """Record the outcome of a trial, or of a point evaluated elsewhere: ``tell(params, value)``.
+
+        NaN and infinite values count as failed: remembered as places to avoid, kept out of the model.
+        """
+        if isinstance(trial, Mapping):
+            u = self.space.encode(trial)
+            outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
+            return self._history.finish(self._history.add(u, "told", params=trial), outcome)
+        known = self._history.find(trial)
+        if known.state != "pending":
+            raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
+        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
+        return self._history.finish(known, outcome)
+
+    def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
+        """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
+        table = hasattr(params, "to_dict") and not isinstance(params, Mapping)
+        rows: list[Mapping[str, Any]] = params.to_dict("records") if table else list(params)
+        values = list(values)
+        noises = (
+            list(noise_variance) if isinstance(noise_variance, Sequence | np.ndarray) else [noise_variance] * len(rows)
+        )
+        if not len(rows) == len(values) == len(noises):
+            lengths = f"{len(rows)}, {len(values)} and {len(noises)}"
+            raise TellError(f"params, values and noise_variance must have one length, got {lengths}.")
+        points = [self.space.encode(row) for row in rows]
+        outcomes = [
+            outcome_of(v, failed=False, noise_variance=q, error=None) for v, q in zip(values, noises, strict=True)
+        ]
+        added = [self._history.add(u, "told", params=row) for u, row in zip(points, rows, strict=True)]
+        return [self._history.finish(trial, outcome) for trial, outcome in zip(added, outcomes, strict=True)]
+
+    # -- what is known
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return tuple(self._history.trials.values())
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials that were asked for and not told yet."""
+        return tuple(self._history.trials[i] for i in self._history.pending)
+
+    @property
+    def best(self) -> Trial | None:
+        """The complete trial with the best value."""
+        return best_of(self.trials, self.direction)
+
+    def result(self, stopped: str = "so far") -> Result:
+        recommendation = self.recommend() if self._history.told else None
+        return Result(trials=self.trials, direction=self.direction, recommendation=recommendation, stopped=stopped)
+
+    def recommend(self) -> Recommendation:
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
+        with blas_threads(self._threads):
+            model = self._posterior(commit=False)
+            mean, std = model.gp.at_observations()
+        i = int(mean.argmax())
+        trial = self._history.observed(model.rows[i])
+        m, s = in_user_units(model, mean[i], std[i], self._history.sign)
+        return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)
+
+    def credits(self) -> list[CreditRow]:
+        """How much each observation tells about where the optimum is. Looking changes nothing: the next ``ask`` sees
+        these credits."""
+        with blas_threads(self._threads):
+            model, rng = self._posterior(commit=False), copy.deepcopy(self._rng)
+            scores = self._scores(model, self._optima(model, scatter(self.space, self.settings.search, rng), rng))
+        rows = []
+        for i, row in enumerate(model.rows):
+            trial = self._history.observed(row)
+            numbers = {name: float(getattr(scores, name)[i]) for name in ("rank", "credit")}
+            rows.append(
+                CreditRow(
+                    trial_id=trial.id,
+                    params=dict(trial.params),
+                    value=float(trial.value),  # type: ignore[arg-type]
+                    score=float(scores.raw[i]),
+                    **numbers,
+                )
+            )
+        return rows
+
+    def explain(self, trial: Trial | int) -> Explanation:
+        """Why this point was suggested, as the model saw it then."""
+        return self._history.find(trial).explanation or Explanation(reason="told from elsewhere")
+
+    def _posterior(self, *, commit: bool) -> Model:
+        """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
+        if not self._history.told:
+            raise NoObservationsError("no observation yet: tell at least one value first.")
+        fit, outcome = self.settings.fit, self.settings.outcome
+        model = build_model(self._history.data(), self.space.groups, fit, outcome, self._model, self._fitted)
+        if commit:
+            self._model, self._fitted = model, model.fitted
+        return model
+
+    # -- state
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything a resumed run needs, as plain data for JSON; the space and the settings are not in it."""
+        h, fitted = self._history, self._fitted
+        return {
+            "version": STATE_VERSION,
+            "trials": [trial.to_dict() for trial in h.trials.values()],
+            "told": list(h.told),
+            "rng": self._rng.bit_generator.state,
+            "design": {"seed": self._design_seed, "given": self._designed},
+            "fitted": None if fitted is None else {"theta": fitted.theta.tolist(), "n": fitted.n},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Become the optimizer that ``state`` was taken from; the space and the settings must be the same."""
+        if state.get("version") != STATE_VERSION:
+            raise SettingError(f"state['version'] must be {STATE_VERSION}, got {state.get('version')!r}.")
+        history = History(self.space, self.direction)
+        trials = {d["id"]: Trial.from_dict(d) for d in state["trials"]}
+        for trial in trials.values():
+            history.restore(trial)
+        history.told = list(state["told"])
+        rng = np.random.default_rng()
+        rng.bit_generator.state = state["rng"]
+        fitted = state["fitted"]
+        self._history, self._rng = history, rng
+        self._design_seed, self._designed = state["design"]["seed"], state["design"]["given"]
+        self._fitted = None if fitted is None else Fitted(np.array(fitted["theta"]), fitted["n"])
+        self._model = None

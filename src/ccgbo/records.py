@@ -1,0 +1,178 @@
+"""Frozen records of what was asked and told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ccgbo.errors import MissingExtraError, NoObservationsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+State = Literal["pending", "complete", "failed"]
+Origin = Literal["design", "model", "told"]
+Direction = Literal["maximize", "minimize"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """An observation near a suggestion."""
+
+    trial_id: int
+    distance: float  # in the unit cube, one for each categorical that differs
+    credit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a point was suggested, as the model saw it at that moment; values are in the user's units."""
+
+    reason: str
+    t: int | None = None  # iterations since the initial design
+    acquisition: str | None = None
+    mean: float | None = None
+    std: float | None = None
+    base: float | None = None  # base acquisition, in standardised units
+    weight: float | None = None  # w_t(x), 1.0 where credit says nothing
+    factor: float | None = None  # everything the base was multiplied by: credit, prior, chance of success
+    proxy: float | None = None  # Z_t
+    neighbours: tuple[Neighbour, ...] = ()
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return self.reason
+        near = ", ".join(f"#{n.trial_id} (credit {n.credit:.2f})" for n in self.neighbours)
+        lines = [
+            f"{self.reason}: {self.acquisition}, iteration {self.t}",
+            f"  predicted   {self.mean:.6g} ± {self.std:.3g}   (proxy of the optimum {self.proxy:.6g})"
+            if self.proxy is not None
+            else f"  predicted   {self.mean:.6g} ± {self.std:.3g}",
+            f"  base        {self.base:.6g}   weight {self.weight:.4f}   total factor {self.factor:.4f}",
+        ]
+        return "\n".join(lines + ([f"  nearest     {near}"] if near else []))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One point: asked for, being evaluated, told or failed."""
+
+    id: int
+    params: Mapping[str, Any]
+    state: State = "pending"
+    value: float | None = None
+    noise_variance: float | None = None
+    error: str | None = None
+    origin: Origin = "model"
+    explanation: Explanation | None = field(default=None, repr=False)
+
+    def with_outcome(self, **changes: Any) -> Trial:
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self) | {"params": dict(self.params)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trial:
+        fields = dict(data)
+        why = fields.pop("explanation", None)
+        if why is not None:
+            near = tuple(Neighbour(**n) for n in why.get("neighbours", ()))
+            why = Explanation(**{**why, "neighbours": near})
+        return cls(**fields, explanation=why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreditRow:
+    """How much one observation tells about where the optimum is."""
+
+    trial_id: int
+    params: Mapping[str, Any]
+    value: float
+    score: float  # raw counterfactual score s_i
+    rank: float  # r_i in [0, 1]
+    credit: float  # c_i in [floor, 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """The best point by posterior mean, in the user's units."""
+
+    trial_id: int
+    params: Mapping[str, Any]
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What an optimisation found."""
+
+    trials: tuple[Trial, ...]
+    direction: Direction
+    recommendation: Recommendation | None = None
+    stopped: str = "all trials done"
+
+    @property
+    def best_trial(self) -> Trial:
+        best = best_of(self.trials, self.direction)
+        if best is None:
+            raise NoObservationsError("no trial has a value yet.")
+        return best
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        return dict(self.best_trial.params)
+
+    @property
+    def best_value(self) -> float:
+        value = self.best_trial.value
+        assert value is not None
+        return value
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row per trial; needs pandas."""
+        return trials_to_dataframe(self.trials)
+
+    def __repr__(self) -> str:
+        done = sum(t.state == "complete" for t in self.trials)
+        failed = sum(t.state == "failed" for t in self.trials)
+        head = f"Result: {done} trials" + (f", {failed} failed" if failed else "") + f" ({self.stopped})"
+        best = best_of(self.trials, self.direction)
+        if best is None:
+            return head + "\n  no value yet"
+        lines = [head, f"  best value   {best.value:.6g}   (trial {best.id}, {self.direction}d)"]
+        width = max((len(name) for name in best.params), default=0)
+        lines += [f"    {name:<{width}} = {_short(value)}" for name, value in best.params.items()]
+        if self.recommendation is not None:
+            r = self.recommendation
+            lines.append(f"  recommended  trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model")
+        return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
+def best_of(trials: Any, direction: Direction) -> Trial | None:
+    """The complete trial with the best value, the earliest of equals."""
+    complete = [t for t in trials if t.state == "complete"]
+    if not complete:
+        return None
+    return max(complete, key=lambda t: t.value) if direction == "maximize" else min(complete, key=lambda t: t.value)
+
+
+def trials_to_dataframe(trials: Any) -> pd.DataFrame:
+    """One row per trial: id, state, value, one column per parameter."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("to_dataframe()", "dataframe") from None
+    return pd.DataFrame(
+        [
+            {"id": t.id, "state": t.state, "value": t.value, **{f"params_{k}": v for k, v in t.params.items()}}
+            for t in trials
+        ]
+    )

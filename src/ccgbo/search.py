@@ -1,0 +1,230 @@
+"""The inner maximiser of an acquisition over a space.
+
+    scatter    a finite set that fills the space (all of it, where it is a small grid)
+    near       points around given centres, for the neighbourhoods of credited observations
+    maximise   the best of a finite set, then gradient steps over the continuous part in turn with exhaustive or
+               neighbour moves over the discrete part; points that are taken are passed over
+
+Everything is a pure function of its arguments and the generator it is handed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.acquisition.base import Score, value_and_gradient
+from ccgbo.ascent import ascend
+from ccgbo.design import shifted_sobol
+from ccgbo.errors import SettingError, SpaceExhaustedError
+from ccgbo.space import Categorical, Space
+from ccgbo.space.constraints import walk_feasible
+
+Array = NDArray[np.float64]
+
+SMALL_GRID = 2048  # a finite space up to this size is searched whole
+LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
+FULL_MOVES = 16  # a discrete parameter with up to this many values is tried at each of them
+TOLERANCE = 1e-7  # points closer than this in every coordinate are the same point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """How the acquisition is maximised."""
+
+    n_candidates: int = 512
+    quasi_random: bool = True  # False: uniform draws, as in the paper
+    n_local: int = 96  # candidates around credited points
+    n_starts: int = 4  # of gradient ascent and neighbour moves; 0 takes the best candidate as it is
+    steps: int = 30  # gradient steps
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_candidates", 1), ("n_local", 0), ("n_starts", 0), ("steps", 0)):
+            if getattr(self, name) < least:
+                raise SettingError(f"SearchSettings.{name} must be >= {least}, got {getattr(self, name)!r}.")
+
+
+def scatter(space: Space, settings: SearchSettings, rng: np.random.Generator) -> Array:  # (m, d) snapped
+    """Candidates over the whole space."""
+    grid = space.grid(limit=SMALL_GRID)
+    if grid is not None:
+        return grid
+    if not settings.quasi_random or space.constraints:
+        return space.sample(settings.n_candidates, rng)
+    return space.snap(shifted_sobol(space.d, settings.n_candidates, rng))
+
+
+def near(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
+    """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates."""
+    if n == 0 or len(centres) == 0 or space.grid_size_at_most(SMALL_GRID):
+        return np.empty((0, space.d))
+    base = centres[rng.integers(len(centres), size=n)]
+    scale = 10.0 ** rng.uniform(-2.5, -0.5, size=(n, 1))
+    moved = base + scale * rng.standard_normal((n, space.d))
+    changed = rng.random((n, space.d)) < np.maximum(rng.random((n, 1)), min(1.0, 2.0 / space.d))
+    fresh = rng.random((n, space.d))
+    for j in space.discrete:  # a small step seldom leaves a cell: draw anew instead, half of the time
+        redraw = rng.random(n) < 0.5
+        moved[:, j] = np.where(redraw, fresh[:, j], moved[:, j])
+    U = space.snap(np.clip(np.where(changed, moved, base), 0.0, 1.0))
+    return U[space.feasible(U)] if space.constraints else U
+
+
+class Taken:
+    """Points that must not be suggested again."""
+
+    def __init__(self, F: Array) -> None:  # (k, p) features
+        self._F = F
+
+    def free(self, f: Array) -> bool:  # (p,)
+        return not len(self._F) or bool((np.abs(self._F - f) > TOLERANCE).any(axis=1).all())
+
+    def free_rows(self, F: Array) -> NDArray[np.bool_]:
+        return np.array([self.free(f) for f in F], dtype=bool)
+
+
+def maximise(
+    score: Score,
+    space: Space,
+    U: Array,  # (m, d) candidates, snapped and feasible
+    settings: SearchSettings,
+    taken: Taken,
+    *,
+    scale: Array,  # (p,) lengthscales of the model
+    rng: np.random.Generator,
+) -> Array:  # (d,)
+    """The best point found that is not taken."""
+    F = space.features(U)
+    values = _finite(score(F))
+    order = np.argsort(-values, kind="stable")
+    if settings.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
+        starts = order[: settings.n_starts]
+        refined, refined_values = _refine(score, space, U[starts], values[starts], settings, scale, rng)
+        U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
+        order = np.argsort(-values, kind="stable")
+    for i in order:
+        if taken.free(space.features(U[i : i + 1])[0]):
+            result: Array = U[i]
+            return result
+    return _any_free(score, space, taken, rng)
+
+
+def _finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, -np.finfo(float).max)
+
+
+def _refine(
+    score: Score,
+    space: Space,
+    U: Array,
+    values: Array,
+    settings: SearchSettings,
+    scale: Array,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    """Gradient steps and discrete moves in turn, until neither helps."""
+    rounds = 3 if len(space.discrete) and len(space.continuous) else 1
+    for _ in range(rounds):
+        before = values
+        if len(space.continuous):
+            U, values = _climb(score, space, U, values, settings.steps, scale)
+        if len(space.discrete):
+            U, values = _hop(score, space, U, values, rng)
+        if np.all(values <= before):
+            break
+    return U, values
+
+
+def _climb(score: Score, space: Space, U: Array, values: Array, steps: int, scale: Array) -> tuple[Array, Array]:
+    """Gradient ascent over the active continuous coordinates; an infeasible end is drawn back towards its start."""
+    F = space.features(U)
+    end_F, _ = ascend(lambda x: value_and_gradient(score, x), F, movable(space, U), scale=scale, steps=steps)
+    end = U.copy()
+    end[:, space.continuous] = end_F[:, space.continuous_columns]
+    end = space.snap(end)
+    if space.constraints:
+        end = _pull_back(space, U, end)
+    end_values = _finite(score(space.features(end)))
+    better = end_values > values
+    return np.where(better[:, None], end, U), np.where(better, end_values, values)
+
+
+def _pull_back(space: Space, start: Array, end: Array) -> Array:
+    """The farthest of the points 1, 1/2, 1/4, ... of the way that is feasible; the start is."""
+    out, share, open_rows = start.copy(), 1.0, np.arange(len(start))
+    while len(open_rows) and share > 1e-3:
+        tried = space.snap(start[open_rows] + share * (end[open_rows] - start[open_rows]))
+        ok = space.feasible(tried)
+        out[open_rows[ok]] = tried[ok]
+        open_rows, share = open_rows[~ok], share / 2.0
+    return out
+
+
+def movable(space: Space, U: Array) -> NDArray[np.bool_]:  # (m, p)
+    """Feature columns that a gradient may change: continuous and active."""
+    mask = np.zeros((len(U), space.p), dtype=bool)
+    mask[:, space.continuous_columns] = space.active(U)[:, space.continuous] if space.conditional else True
+    return mask
+
+
+def _hop(
+    score: Score, space: Space, U: Array, values: Array, rng: np.random.Generator, most: int = 8
+) -> tuple[Array, Array]:
+    """Steepest ascent over single discrete moves, for every start."""
+    U, values = U.copy(), values.copy()
+    for i in range(len(U)):
+        for _ in range(most):
+            moves = _moves(space, U[i], rng)
+            if space.constraints:
+                moves = moves[space.feasible(moves)]
+            if not len(moves):
+                break
+            found = _finite(score(space.features(moves)))
+            best = int(found.argmax())
+            if found[best] <= values[i]:
+                break
+            U[i], values[i] = moves[best], found[best]
+    return U, values
+
+
+def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
+    """Every point that differs from u in one discrete parameter: all its values if few, else near and random ones."""
+    active = space.active(u[None, :])[0] if space.conditional else np.ones(space.d, dtype=bool)
+    rows = []
+    for j in space.discrete:
+        if not active[j]:
+            continue
+        p = space.parameters[j]
+        here = float(p.index_of_unit(u[j : j + 1])[0])
+        if p.size <= FULL_MOVES or isinstance(p, Categorical):
+            index = np.arange(p.size, dtype=float)
+        else:
+            strides = np.unique(np.rint(np.array([1, 2, 4, 0.03 * p.size, 0.1 * p.size])))
+            index = np.concatenate([here + strides, here - strides, np.floor(rng.random(4) * p.size)])
+            index = np.unique(np.clip(index, 0, p.size - 1))
+        index = index[index != here]
+        block = np.repeat(u[None, :], len(index), axis=0)
+        block[:, j] = p.unit_of_index(index)
+        rows.append(block)
+    return space.snap(np.concatenate(rows)) if rows else np.empty((0, space.d))
+
+
+def _any_free(score: Score, space: Space, taken: Taken, rng: np.random.Generator) -> Array:
+    """The last resort when every candidate is taken."""
+    grid = space.grid(limit=LARGE_GRID)
+    if grid is not None:
+        grid = grid[taken.free_rows(space.features(grid))]
+        if not len(grid):
+            raise SpaceExhaustedError("every point of the space has been used; revisit=True allows repeats.")
+        U = grid[rng.permutation(len(grid))[:SMALL_GRID]]
+    else:
+        U = space.sample(SMALL_GRID, rng)
+        if space.constraints:
+            U = walk_feasible(space, U, 2 * SMALL_GRID, rng)
+        U = U[taken.free_rows(space.features(U))]
+        if not len(U):
+            raise SpaceExhaustedError("no unused point of the space was found; revisit=True allows repeats.")
+    best: Array = U[int(_finite(score(space.features(U))).argmax())]
+    return best

@@ -1,0 +1,171 @@
+"""Spaces as plain dicts, JSON and TOML.
+
+[parameters.lr]
+type = "float"
+low = 1e-5
+high = 0.1
+log = true
+
+[[constraints]]
+coefficients = { x = 1.0, y = 2.0 }
+upper = 3.0
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ccgbo.errors import SpaceError
+from ccgbo.space.constraints import LinearConstraint
+from ccgbo.space.parameters import Bool, Categorical, Fixed, Float, Int, Parameter
+from ccgbo.space.space import Space
+
+_FIELDS = {
+    "float": {"low", "high", "log", "step"},
+    "int": {"low", "high", "log", "step"},
+    "categorical": {"choices"},
+    "bool": set(),
+    "fixed": {"value"},
+}
+
+
+def space_to_dict(space: Space) -> dict[str, Any]:
+    """Plain data that :func:`space_from_dict` reads back; predicates cannot be stored."""
+    out: dict[str, Any] = {"parameters": {name: _parameter_to_dict(p) for name, p in space.items()}}
+    constraints = []
+    for c in space.constraints:
+        if not isinstance(c, LinearConstraint):
+            raise SpaceError(f"a predicate constraint cannot be stored, got {c!r}; use LinearConstraint.")
+        bounds = {"lower": c.lower, "upper": c.upper}
+        constraints.append(
+            {"coefficients": dict(c.coefficients)} | {k: v for k, v in bounds.items() if math.isfinite(v)}
+        )
+    return out | ({"constraints": constraints} if constraints else {})
+
+
+def _parameter_to_dict(p: Parameter) -> dict[str, Any]:
+    if isinstance(p, Categorical):
+        out: dict[str, Any] = {"type": "categorical", "choices": list(p.choices)}
+    else:
+        out = {"type": "float" if isinstance(p, Float) else "int", "low": p.low, "high": p.high}
+        if p.log:
+            out["log"] = True
+        if p.step is not None and not (isinstance(p, Int) and p.step == 1):
+            out["step"] = p.step
+    if p.active_if is not None:
+        out["active_if"] = {k: list(v) if isinstance(v, set | frozenset | tuple) else v for k, v in p.active_if.items()}
+    return out
+
+
+def space_from_dict(data: Any) -> Space:
+    """A space from what :func:`space_to_dict` gives, or from a TOML or JSON document of that shape."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("parameters"), Mapping):
+        raise SpaceError("a space document must have a table 'parameters'.")
+    for key in data:
+        if key not in ("parameters", "constraints"):
+            raise SpaceError(f"a space document has 'parameters' and 'constraints', got {key!r}.")
+    parameters = {name: _parameter_from_dict(name, spec) for name, spec in data["parameters"].items()}
+    constraints = []
+    for i, c in enumerate(data.get("constraints", [])):
+        if not isinstance(c, Mapping) or not set(c) <= {"coefficients", "lower", "upper"} or "coefficients" not in c:
+            raise SpaceError(f"constraints[{i}] must have 'coefficients' and 'lower' or 'upper', got {c!r}.")
+        constraints.append(LinearConstraint(**c))
+    return Space(parameters, constraints=constraints)
+
+
+def _parameter_from_dict(name: str, spec: Any) -> Parameter:
+    if not isinstance(spec, Mapping):
+        raise SpaceError(f"parameters.{name} must be a table, got {spec!r}.")
+    fields = dict(spec)
+    kind = fields.pop("type", None)
+    if kind not in _FIELDS:
+        raise SpaceError(f"parameters.{name}.type must be one of {sorted(_FIELDS)}, got {kind!r}.")
+    active_if = fields.pop("active_if", None)
+    for key in fields:
+        if key not in _FIELDS[kind]:
+            raise SpaceError(f"parameters.{name} has an unknown field {key!r} for type {kind!r}.")
+    required = {"float": ("low", "high"), "int": ("low", "high"), "categorical": ("choices",), "fixed": ("value",)}
+    for key in required.get(kind, ()):
+        if key not in fields:
+            raise SpaceError(f"parameters.{name} must have {key!r}.")
+    try:
+        if kind == "float":
+            return Float(**fields, active_if=active_if)
+        if kind == "int":
+            return Int(**fields, active_if=active_if)
+        if kind == "categorical":
+            return Categorical(**fields, active_if=active_if)
+        return Fixed(fields["value"], active_if=active_if) if kind == "fixed" else Bool(active_if=active_if)
+    except SpaceError as error:
+        raise SpaceError(f"parameters.{name}: {error}") from None
+
+
+def load_space(path: str | Path) -> Space:
+    """A space from a ``.toml`` or ``.json`` file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpaceError(f"cannot read the space file {str(path)!r}: {error.strerror}.") from None
+    return space_from_json(text) if path.suffix == ".json" else space_from_toml(text)
+
+
+def save_space(space: Space, path: str | Path) -> None:
+    """Write a space to a ``.toml`` or ``.json`` file."""
+    path = Path(path)
+    path.write_text(space_to_json(space) if path.suffix == ".json" else space_to_toml(space), encoding="utf-8")
+
+
+def space_to_json(space: Space) -> str:
+    return json.dumps(space_to_dict(space), indent=2)
+
+
+def space_from_json(text: str) -> Space:
+    try:
+        return space_from_dict(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise SpaceError(f"not valid JSON: {error}.") from None
+
+
+def space_from_toml(text: str) -> Space:
+    try:
+        return space_from_dict(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise SpaceError(f"not valid TOML: {error}.") from None
+
+
+def space_to_toml(space: Space) -> str:
+    data = space_to_dict(space)
+    lines: list[str] = []
+    for name, fields in data["parameters"].items():
+        lines.append(f"[parameters.{_toml_key(name)}]")
+        lines.extend(f"{key} = {_toml(value)}" for key, value in fields.items())
+        lines.append("")
+    for c in data.get("constraints", []):
+        lines.append("[[constraints]]")
+        lines.extend(f"{key} = {_toml(value)}" for key, value in c.items())
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _toml_key(name: str) -> str:
+    return json.dumps(name, ensure_ascii=True).replace("\x7f", "\\u007f")
+
+
+def _toml(value: Any) -> str:
+    if value is None:
+        raise SpaceError("TOML has no null: a space with the choice None can only be saved as JSON.")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _toml_key(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    return repr(value)

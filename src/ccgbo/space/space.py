@@ -1,0 +1,279 @@
+"""A search space: named parameters, conditions and constraints, mapped onto the unit cube.
+
+    U       (n, d)  unit cube, one coordinate per parameter, in the order of ``names``
+    F       (n, p)  what the model sees: one column per searched number, one-hot columns per categorical
+
+The squared distance between two rows of F is the sum of squared differences of the numbers plus one for every
+categorical that differs; the kernel and the credit field both use it. An inactive parameter rests at the middle of
+its range (a categorical at the origin of its columns): two points in which it is inactive never differ by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ccgbo.errors import ParamsError, SpaceError
+from ccgbo.space.constraints import LinearConstraint, Predicate, sample_feasible
+from ccgbo.space.parameters import Array, Categorical, Parameter, as_parameter
+
+REST = 0.5  # coordinate of a parameter that is inactive or has one value
+
+
+class Space(Mapping[str, Parameter]):
+    """The set of points that may be evaluated.
+
+    >>> space = Space({"lr": Float(1e-5, 1e-1, log=True), "layers": (1, 8), "act": ["relu", "tanh"]})
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        constraints: Sequence[LinearConstraint | Predicate] | LinearConstraint | Predicate = (),
+    ) -> None:
+        if not isinstance(parameters, Mapping) or not parameters:
+            raise SpaceError(f"space must be a non-empty mapping of names to parameters, got {parameters!r}.")
+        for name in parameters:
+            if not isinstance(name, str) or not name:
+                raise SpaceError(f"parameter names must be non-empty text, got {name!r}.")
+        self._parameters = {name: as_parameter(name, spec) for name, spec in parameters.items()}
+        self.names = tuple(self._parameters)
+        self.parameters = tuple(self._parameters.values())
+        self.d = len(self.names)
+        if callable(constraints) or isinstance(constraints, LinearConstraint):
+            constraints = (constraints,)
+        self.constraints = tuple(constraints)
+        for c in self.constraints:
+            self._check_constraint(c)
+        self._conditions = self._compile_conditions()
+        self.conditional = bool(self._conditions)
+        sizes = np.array([min(p.size, 2**53) for p in self.parameters], dtype=float)
+        self.continuous = np.flatnonzero(sizes == 0)  # parameter indices with a continuum of values
+        self.discrete = np.flatnonzero(sizes > 1)
+        self._columns: list[int] = []  # first feature column of each parameter, -1 for constants
+        groups: list[int] = []  # lengthscale of each feature column
+        for p in self.parameters:
+            if p.size == 1:
+                self._columns.append(-1)
+                continue
+            self._columns.append(len(groups))
+            width = p.size if isinstance(p, Categorical) and p.size > 2 else 1
+            groups.extend([max(groups, default=-1) + 1] * width)
+        self.groups = np.array(groups, dtype=int)
+        self.p = len(groups)
+        self._plain = not self.conditional and len(self.continuous) == self.d
+        self.continuous_columns = np.array([self._columns[j] for j in self.continuous], dtype=int)
+
+    # -- mapping of names to parameters
+
+    def __getitem__(self, name: str) -> Parameter:
+        return self._parameters[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __len__(self) -> int:
+        return self.d
+
+    def __repr__(self) -> str:
+        body = ", ".join(f"{name!r}: {p!r}" for name, p in self._parameters.items())
+        tail = f", constraints={list(self.constraints)!r}" if self.constraints else ""
+        return f"Space({{{body}}}{tail})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(self._parameters.items()), self.constraints
+
+    # -- construction checks
+
+    def _check_constraint(self, constraint: Any) -> None:
+        if isinstance(constraint, LinearConstraint):
+            for name in constraint.coefficients:
+                if name not in self._parameters:
+                    raise SpaceError(f"LinearConstraint names an unknown parameter: {name!r}.")
+                if isinstance(self._parameters[name], Categorical):
+                    raise SpaceError(f"LinearConstraint must name numbers only, got the categorical {name!r}.")
+        elif not callable(constraint):
+            raise SpaceError(f"constraints must be LinearConstraint or callable, got {constraint!r}.")
+
+    def _compile_conditions(self) -> list[tuple[int, list[tuple[int, Array]]]]:
+        """(child, [(parent, allowed grid indices)]) with parents before their children."""
+        conditions: dict[int, list[tuple[int, Array]]] = {}
+        for j, (name, p) in enumerate(self._parameters.items()):
+            if p.active_if is None:
+                continue
+            if not isinstance(p.active_if, Mapping) or not p.active_if:
+                raise SpaceError(f"{name}.active_if must map parameter names to values, got {p.active_if!r}.")
+            conditions[j] = [self._compile_one(name, *item) for item in p.active_if.items()]
+        ordered: list[tuple[int, list[tuple[int, Array]]]] = []
+        done: set[int] = set(range(self.d)) - set(conditions)
+        while len(ordered) < len(conditions):
+            ready = [j for j in conditions if j not in done and all(i in done for i, _ in conditions[j])]
+            if not ready:
+                stuck = [self.names[j] for j in conditions if j not in done]
+                raise SpaceError(f"active_if must not form a cycle, got one through {stuck!r}.")
+            ordered.extend((j, conditions[j]) for j in ready)
+            done.update(ready)
+        return ordered
+
+    def _compile_one(self, name: str, parent: str, allowed: Any) -> tuple[int, Array]:
+        if parent not in self._parameters:
+            raise SpaceError(f"{name}.active_if names an unknown parameter: {parent!r}.")
+        if self._parameters[parent].size == 0:
+            raise SpaceError(f"{name}.active_if must depend on a discrete parameter, got the continuous {parent!r}.")
+        values = allowed if isinstance(allowed, list | tuple | set | frozenset) else [allowed]
+        source = self._parameters[parent]
+        try:
+            units = [source.to_unit(parent, value) for value in values]
+        except ParamsError as error:
+            raise SpaceError(f"{name}.active_if: {error}") from None
+        return self.names.index(parent), source.index_of_unit(np.array(units))
+
+    # -- points
+
+    def encode(self, params: Mapping[str, Any]) -> Array:  # (d,)
+        """A point as its snapped position in the unit cube; refuses what is not in the space."""
+        if not isinstance(params, Mapping):
+            raise ParamsError(f"params must be a mapping of names to values, got {params!r}.")
+        for name in params:
+            if name not in self._parameters:
+                raise ParamsError(f"params has an unknown parameter {name!r}; the space has {list(self.names)!r}.")
+        u = np.full(self.d, REST)
+        for j, name in enumerate(self.names):
+            if name in params:
+                u[j] = self.parameters[j].to_unit(name, params[name])
+        active = self.active(u[None, :])[0]
+        for j, name in enumerate(self.names):
+            if active[j] and name not in params:
+                raise ParamsError(f"params must have a value for {name!r}, got {dict(params)!r}.")
+            if not active[j] and name in params:
+                raise ParamsError(f"{name!r} is inactive at this point (active_if={self[name].active_if!r}).")
+        u[~active] = REST
+        return u
+
+    def decode(self, u: Array) -> dict[str, Any]:
+        """The point at a position; inactive parameters are left out."""
+        active = self.active(self.snap(u[None, :]))[0]
+        return {name: self[name].from_unit(u[j]) for j, name in enumerate(self.names) if active[j]}
+
+    def snap(self, U: Array) -> Array:  # (n, d) -> (n, d)
+        """Every coordinate at a value that can be evaluated, inactive ones at rest."""
+        if self._plain:
+            return np.clip(U, 0.0, 1.0)
+        out = np.column_stack([p.snap(U[:, j]) for j, p in enumerate(self.parameters)])
+        if self.conditional:
+            out[~self.active(out)] = REST
+        return out
+
+    def active(self, U: Array) -> Array:  # (n, d) bool
+        mask = np.ones(U.shape, dtype=bool)
+        for j, parents in self._conditions:
+            for i, allowed in parents:
+                mask[:, j] &= mask[:, i] & np.isin(self.parameters[i].index_of_unit(U[:, i]), allowed)
+        return mask
+
+    def features(self, U: Array) -> Array:  # (n, d) snapped -> (n, p)
+        if self._plain:
+            return U
+        F = np.zeros((len(U), self.p))
+        active = self.active(U)
+        for j, p in enumerate(self.parameters):
+            c = self._columns[j]
+            if c < 0:
+                continue
+            if not isinstance(p, Categorical):
+                F[:, c] = U[:, j]  # inactive: REST
+            elif p.size == 2:
+                F[:, c] = np.where(active[:, j], p.index_of_unit(U[:, j]), 0.5)
+            else:
+                on = np.flatnonzero(active[:, j])
+                F[on, c + p.index_of_unit(U[on, j]).astype(int)] = math.sqrt(0.5)
+        return F
+
+    def from_features(self, F: Array) -> Array:  # (n, p) -> (n, d) snapped
+        """The unit-cube point of each feature row."""
+        if self._plain:
+            return F
+        U = np.full((len(F), self.d), REST)
+        for j, p in enumerate(self.parameters):
+            c = self._columns[j]
+            if c < 0:
+                continue
+            if not isinstance(p, Categorical):
+                U[:, j] = F[:, c]
+            elif p.size == 2:
+                U[:, j] = p.unit_of_index(np.rint(F[:, c]))
+            else:
+                U[:, j] = p.unit_of_index(F[:, c : c + p.size].argmax(axis=1).astype(float))
+        return self.snap(U)
+
+    def values(self, U: Array) -> Array:  # (n, d): numbers as they are, 0 for categoricals and inactive ones
+        out = np.zeros(U.shape)
+        active = self.active(U)
+        for j, p in enumerate(self.parameters):
+            if not isinstance(p, Categorical):
+                out[:, j] = [float(p.from_unit(u)) if on else 0.0 for u, on in zip(U[:, j], active[:, j], strict=True)]
+        return out
+
+    def feasible(self, U: Array) -> Array:  # (n, d) snapped -> (n,) bool
+        ok = np.ones(len(U), dtype=bool)
+        linear = [c for c in self.constraints if isinstance(c, LinearConstraint)]
+        if linear:
+            values = self.values(U)
+            for c in linear:
+                ok &= c.holds(values, self.names)
+        predicates: list[Callable[..., bool]] = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
+        for i in np.flatnonzero(ok) if predicates else ():
+            params = self.decode(U[i])
+            ok[i] = all(bool(c(params)) for c in predicates)
+        return ok
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
+        """Uniform snapped points that satisfy the constraints."""
+        if self.constraints:
+            return sample_feasible(self, n, rng)
+        return self.snap(rng.random((n, self.d)))
+
+    # -- finite spaces
+
+    @cached_property
+    def cardinality(self) -> int:
+        """Number of points if every parameter is discrete (constraints not counted), else 0."""
+        return 0 if len(self.continuous) else math.prod(p.size for p in self.parameters)
+
+    def grid_size_at_most(self, limit: int) -> bool:
+        """Whether the space is finite and has at most ``limit`` combinations."""
+        return 0 < self.cardinality <= limit
+
+    def grid(self, *, limit: int) -> Array | None:
+        """Every feasible point of a finite space of at most ``limit`` combinations, else None."""
+        if not self.grid_size_at_most(limit):
+            return None
+        return self._grid
+
+    @cached_property
+    def _grid(self) -> Array:
+        axes = [p.unit_of_index(np.arange(p.size, dtype=float)) for p in self.parameters]
+        U = np.unique(self.snap(np.array(list(product(*axes)), dtype=float)), axis=0)
+        return U[self.feasible(U)] if self.constraints else U
+
+
+def as_space(space: Any, constraint: Any = None) -> Space:
+    """A Space from itself or from a mapping; ``constraint`` adds to its own."""
+    if not isinstance(space, Space):
+        space = Space(space)
+    if constraint is None:
+        return space
+    extra = [constraint] if callable(constraint) or isinstance(constraint, LinearConstraint) else list(constraint)
+    return Space(dict(space), constraints=[*space.constraints, *extra])

@@ -1,0 +1,1 @@
+"""The GP core: kernels, posterior, fit, paths and outcome transforms."""

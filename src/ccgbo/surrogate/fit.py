@@ -1,0 +1,227 @@
+"""Hyperparameters by maximum likelihood or maximum a posteriori, with analytic gradients through L-BFGS-B.
+
+    theta = (log lengthscale of each group, log signal variance, log noise variance)
+
+    log p(y | theta) = -1/2 y^T K^-1 y - 1/2 log |K| - n/2 log 2 pi
+    d / d theta_k    =  1/2 tr(W dK / d theta_k),   W = alpha alpha^T - K^-1
+
+With K = signal * rho + N the traces need no further matrix product than one symmetric G Z:
+
+    signal:        y^T alpha - n - tr(W N)
+    noise:         noise * sum of W_ii over the observations whose noise is learned
+    lengthscale k: -sum_ij G_ij (Z_ik - Z_jk)^2 = -2 (Z_k^2 . G 1 - Z_k . G Z_k),   G = signal * slope * W
+
+so memory stays at a few n x n matrices whatever the dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from ccgbo.errors import SettingError
+from ccgbo.surrogate.gp import NOISE_FLOOR, Hyper
+from ccgbo.surrogate.kernels import Kernel, get_kernel, squared_distances
+from ccgbo.surrogate.linalg import cholesky, inverse_lower, solve, symmetric_times
+
+Array = NDArray[np.float64]
+
+LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
+LOG_SIGNAL = (math.log(1e-3), math.log(1e3))
+LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthscalePrior:
+    """Exchangeable Gaussian on the log-lengthscales: a shared level plus one deviation per dimension.
+
+        log l_k = level + deviation_k
+        level ~ N(offset + scale * log d, shared_sd^2),   deviation_k ~ N(0, each_sd^2)
+
+    ``shared_sd = 0`` is the independent prior of Hvarfner et al. 2024 with offset sqrt(2), scale 1/2, each_sd sqrt(3).
+    The covariance each^2 I + shared^2 1 1^T has a rank-one inverse (Sherman-Morrison), so it costs nothing.
+    """
+
+    offset: float = -0.7
+    scale: float = 0.5
+    shared_sd: float = 1.0
+    each_sd: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not self.each_sd > 0:
+            raise SettingError(f"LengthscalePrior.each_sd must be > 0, got {self.each_sd}.")
+        if not self.shared_sd >= 0:
+            raise SettingError(f"LengthscalePrior.shared_sd must be >= 0, got {self.shared_sd}.")
+
+    def mode(self, d: int) -> float:
+        return self.offset + self.scale * math.log(max(d, 1))
+
+    def energy(self, log_l: Array) -> tuple[float, Array]:
+        """-log density up to a constant, and its gradient."""
+        d = len(log_l)
+        delta = log_l - self.mode(d)
+        precision = 1.0 / self.each_sd**2
+        common = self.shared_sd**2 * precision**2 / (1.0 + d * self.shared_sd**2 * precision)
+        gradient = precision * delta - common * delta.sum()
+        return 0.5 * float(delta @ gradient), gradient
+
+
+HVARFNER = LengthscalePrior(offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=math.sqrt(3.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogNormal:
+    """Gaussian prior on the log of a variance."""
+
+    mean: float
+    sd: float
+
+    def energy(self, log_v: float) -> tuple[float, float]:
+        delta = (log_v - self.mean) / self.sd
+        return 0.5 * delta * delta, delta / self.sd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSettings:
+    """How the surrogate is fitted. A prior of None is flat: all three None is maximum likelihood."""
+
+    kernel: str = "matern52"
+    lengthscale_prior: LengthscalePrior | None = LengthscalePrior()
+    noise_prior: LogNormal | None = LogNormal(mean=-4.0, sd=1.5)
+    signal_prior: LogNormal | None = LogNormal(mean=0.0, sd=1.0)
+    learn_signal: bool = True  # False: unit signal variance, for high dimension
+    refit_growth: float = 0.0  # refit when n has grown by this fraction since the last fit; 0 refits every time
+    max_points: int = 3000  # beyond this the model keeps the best and the latest observations
+    max_iterations: int = 100  # of L-BFGS-B, per start
+    gradient_tolerance: float = 1e-4  # of the objective divided by n
+
+    def __post_init__(self) -> None:
+        get_kernel(self.kernel)
+        if not self.refit_growth >= 0:
+            raise SettingError(f"FitSettings.refit_growth must be >= 0, got {self.refit_growth}.")
+        if self.max_points < 2:
+            raise SettingError(f"FitSettings.max_points must be >= 2, got {self.max_points}.")
+        if self.max_iterations < 1:
+            raise SettingError(f"FitSettings.max_iterations must be >= 1, got {self.max_iterations}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Where a fit ended; ``theta`` warm-starts the next one."""
+
+    theta: Array  # (g + 2,)
+    energy: float  # negative log posterior, per observation
+    calls: int  # of the likelihood
+
+
+def hyper_of(theta: Array, groups: Array) -> Hyper:
+    """Hyperparameters of each feature column from theta."""
+    values = np.exp(theta)
+    return Hyper(lengthscales=values[:-2][groups], signal=float(values[-2]), noise=float(values[-1]))
+
+
+def fit(
+    X: Array,  # (n, p)
+    y: Array,  # (n,) standardised
+    groups: Array,  # (p,) lengthscale of each column
+    settings: FitSettings,
+    *,
+    given_noise: Array | None = None,  # (n,) known variances, NaN where the noise is learned
+    start: Array | None = None,  # theta of the last fit
+) -> Fit:
+    """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
+    energy = Energy(X, y, groups, settings, given_noise)
+    fresh = default_theta(energy.g, settings, start)
+    starts = fresh if start is None else [start, *fresh]
+    values = [energy(theta)[0] for theta in starts]
+    order = np.argsort(values, kind="stable")
+    # the warm start alone is enough while no fresh start looks better than it before any optimisation
+    chosen = [starts[order[0]]] if start is not None and order[0] == 0 else [starts[i] for i in order[:2]]
+    results = [_descend(energy, theta, settings) for theta in chosen]
+    best = min(results, key=lambda r: r.energy)
+    return Fit(best.theta, best.energy, energy.calls)
+
+
+def default_theta(g: int, settings: FitSettings, last: Array | None) -> list[Array]:
+    """Fresh starts: the prior's mode, and a shorter lengthscale with more noise."""
+    prior = settings.lengthscale_prior
+    level = prior.mode(g) if prior is not None else math.log(0.5) + 0.5 * math.log(max(g, 1)) - 0.35
+    noise = settings.noise_prior.mean if settings.noise_prior is not None else -4.0
+    modest = np.concatenate([np.full(g, level), [0.0, noise]])
+    rough = np.concatenate([np.full(g, level - 1.0), [0.0, noise + 2.0]])
+    return [modest, rough] if last is None else [modest]
+
+
+def _descend(energy: Energy, theta: Array, settings: FitSettings) -> Fit:
+    result = minimize(
+        energy,
+        np.clip(theta, energy.bounds[:, 0], energy.bounds[:, 1]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=energy.bounds,
+        options={"maxiter": settings.max_iterations, "gtol": settings.gradient_tolerance, "ftol": 1e-7},
+    )
+    return Fit(np.asarray(result.x), float(result.fun), energy.calls)
+
+
+class Energy:
+    """Negative log posterior density per observation, and its gradient."""
+
+    def __init__(self, X: Array, y: Array, groups: Array, settings: FitSettings, given_noise: Array | None) -> None:
+        self.X, self.y, self.groups, self.settings = X, y, groups, settings
+        self.kernel: Kernel = get_kernel(settings.kernel)
+        unknown = np.ones(len(y), dtype=bool) if given_noise is None else np.isnan(given_noise)
+        self.learned = unknown.astype(float)  # (n,) 1 where the noise is learned
+        self.given = (
+            np.zeros(len(y)) if given_noise is None else np.where(unknown, 0.0, np.maximum(given_noise, NOISE_FLOOR))
+        )
+        self.g = int(groups.max()) + 1 if len(groups) else 0
+        self.merged = self.g != len(groups)  # several columns share a lengthscale
+        self.ones = np.ones((len(y), 1))
+        signal = LOG_SIGNAL if settings.learn_signal else (0.0, 0.0)
+        self.bounds = np.array([LOG_LENGTHSCALE] * self.g + [signal, LOG_NOISE])
+        self.calls = 0
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        self.calls += 1
+        g, n, y = self.g, len(self.y), self.y
+        signal, noise = math.exp(theta[g]), math.exp(theta[g + 1])
+        Z = self.X * np.exp(-theta[:g])[self.groups]
+        rho, slope = self.kernel.rho_slope(squared_distances(Z, Z))
+        rho *= signal
+        N = noise * self.learned + self.given
+        rho.flat[:: n + 1] += N
+        L, _ = cholesky(rho)
+        alpha = solve(L, y)
+        value = 0.5 * float(y @ alpha) + float(np.log(L.diagonal()).sum()) + 0.5 * n * math.log(2.0 * math.pi)
+
+        W = inverse_lower(L)  # lower triangle of K^-1, Fortran order
+        W_diagonal = alpha * alpha - W.diagonal()
+        gradient = np.empty(g + 2)
+        gradient[g + 1] = -0.5 * noise * float(self.learned @ W_diagonal)
+        gradient[g] = -0.5 * (float(y @ alpha) - n - float(N @ W_diagonal))
+        G = np.outer(alpha, alpha).T
+        G -= W
+        G *= slope.T  # symmetric, so the transpose is free and Fortran-ordered
+        GZ = symmetric_times(G, np.concatenate([Z, self.ones], axis=1))
+        per_column = np.einsum("ij,ij->j", Z, Z * GZ[:, -1:] - GZ[:, :-1])
+        gradient[:g] = 2.0 * signal * (np.bincount(self.groups, per_column, g) if self.merged else per_column)
+        value, gradient = self._add_priors(theta, value, gradient)
+        return value / n, gradient / n
+
+    def _add_priors(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
+        settings, g = self.settings, self.g
+        if settings.lengthscale_prior is not None and g:
+            energy, slope = settings.lengthscale_prior.energy(theta[:g])
+            value += energy
+            gradient[:g] += slope
+        for i, prior in ((g, settings.signal_prior), (g + 1, settings.noise_prior)):
+            if prior is not None:
+                energy, slope_i = prior.energy(float(theta[i]))
+                value += energy
+                gradient[i] += slope_i
+        return value, gradient

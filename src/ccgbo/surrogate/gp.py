@@ -1,0 +1,169 @@
+"""Exact Gaussian-process posterior, immutable (arXiv 2510.04676v2, Sec. 3.1).
+
+    n  observations, m  query points, p  feature columns
+    K       (n, n)  signal * rho(X, X) + diag(noise)
+    L       (n, n)  lower Cholesky factor of K, Fortran order
+    alpha   (n,)    K^-1 y
+
+    mean(x) = k(x, X) alpha
+    var(x)  = signal - |L^-1 k(X, x)|^2
+
+The prior mean is zero: ``y`` arrives standardised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.surrogate.kernels import Kernel, squared_distances
+from ccgbo.surrogate.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
+
+Array = NDArray[np.float64]
+
+VAR_FLOOR = 1e-12  # relative to the signal variance: cancellation in signal - |v|^2 cannot be told from zero below it
+
+
+NOISE_FLOOR = 1e-6  # smallest noise variance of standardised y; keeps K well conditioned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hyper:
+    """Hyperparameters in the standardised scale of y."""
+
+    lengthscales: Array  # (p,), one per feature column
+    signal: float  # prior variance
+    noise: float  # variance of the observation noise that is learned
+
+    def noise_of(self, n: int, given: Array | None) -> Array:  # (n,)
+        """The noise variance of n observations, of which ``given`` (NaN where unknown) knows some."""
+        if given is None:
+            return np.full(n, self.noise)
+        return np.where(np.isnan(given), self.noise, np.maximum(given, NOISE_FLOOR))
+
+
+@dataclass(frozen=True, slots=True)
+class GP:
+    """The posterior after ``len(y)`` observations; ``condition`` returns a new one."""
+
+    kernel: Kernel
+    hyper: Hyper
+    X: Array  # (n, p)
+    y: Array  # (n,)
+    noise: Array  # (n,) variance of each observation, learned plus given
+    L: Array  # (n, n)
+    alpha: Array  # (n,)
+    Z: Array  # (n, p) X / lengthscales
+
+    @classmethod
+    def from_data(cls, kernel: Kernel, hyper: Hyper, X: Array, y: Array, given_noise: Array | None = None) -> GP:
+        """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
+        noise = hyper.noise_of(len(y), given_noise)
+        Z = X / hyper.lengthscales
+        K = kernel.rho(squared_distances(Z, Z))
+        K *= hyper.signal
+        K[np.diag_indices_from(K)] += noise
+        L, jitter = cholesky(K)
+        return cls(kernel, hyper, X, y, noise + jitter, L, solve(L, y), Z)
+
+    def condition(self, X: Array, y: Array, given_noise: Array | None = None) -> GP:
+        """The posterior after b more observations, in O(n^2 b) by appending to the Cholesky factor.
+
+        | L     0  |      B  = (L^-1 K(X, X_new))^T
+        | B    L_b |      L_b = chol(K(X_new, X_new) + noise - B B^T)
+        """
+        n, b = len(self.y), len(y)
+        if b == 0:
+            return self
+        noise = self.hyper.noise_of(b, given_noise)
+        Z = X / self.hyper.lengthscales
+        cross = self.hyper.signal * self.kernel.rho(squared_distances(self.Z, Z))
+        B = solve_lower(self.L, cross)  # (n, b)
+        S = self.hyper.signal * self.kernel.rho(squared_distances(Z, Z)) - B.T @ B
+        S[np.diag_indices_from(S)] += noise
+        Lb, jitter = cholesky(S)
+        L = np.zeros((n + b, n + b), order="F")
+        L[:n, :n] = self.L
+        L[n:, :n] = B.T
+        L[n:, n:] = Lb
+        y_all = np.concatenate([self.y, y])
+        return replace(
+            self,
+            X=np.concatenate([self.X, X]),
+            y=y_all,
+            noise=np.concatenate([self.noise, noise + jitter]),
+            L=L,
+            alpha=solve(L, y_all),
+            Z=np.concatenate([self.Z, Z]),
+        )
+
+    # -- prediction
+
+    def cross(self, x: Array) -> Array:  # (m, p) -> (m, n)
+        """k(x, X)."""
+        k = self.kernel.rho(squared_distances(x / self.hyper.lengthscales, self.Z))
+        k *= self.hyper.signal
+        return k
+
+    def predict(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> mean (m,), std (m,)
+        """Posterior mean and standard deviation of the noise-free function."""
+        k = self.cross(x)
+        return k @ self.alpha, np.sqrt(self._variance(solve_lower(self.L, k.T)))
+
+    def _variance(self, V: Array) -> Array:  # V = L^-1 k(X, x), (n, m)
+        var = self.hyper.signal - np.einsum("ij,ij->j", V, V)
+        return np.maximum(var, VAR_FLOOR * self.hyper.signal, out=var)
+
+    def predict_gradient(self, x: Array) -> tuple[Array, Array, Array, Array]:
+        """mean (m,), std (m,) and their gradients (m, p) at x (m, p)."""
+        z = x / self.hyper.lengthscales
+        rho, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
+        k = self.hyper.signal * rho
+        V = solve_lower(self.L, k.T)
+        std = np.sqrt(self._variance(V))
+        Q = solve_upper(self.L, V).T  # (m, n): k K^-1
+        slope *= self.hyper.signal
+        d_mean = self.pull(z, slope * self.alpha)
+        d_std = self.pull(z, slope * Q) / -std[:, None]  # d var = -2 Q dk
+        return k @ self.alpha, std, d_mean, d_std
+
+    def pull(self, z: Array, A: Array) -> Array:
+        """sum_j A_ij d r2(x_i, X_j) / d x_i for A (m, n): the chain rule of every kernel expression."""
+        return 2.0 * (A.sum(axis=1)[:, None] * z - A @ self.Z) / self.hyper.lengthscales
+
+    def covariance(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
+        """Posterior covariance of the noise-free function."""
+        prior = self.hyper.signal * self.kernel.rho(
+            squared_distances(x / self.hyper.lengthscales, x2 / self.hyper.lengthscales)
+        )
+        V1, V2 = solve_lower(self.L, self.cross(x).T), solve_lower(self.L, self.cross(x2).T)
+        result: Array = prior - V1.T @ V2
+        return result
+
+    # -- at the observations
+
+    def at_observations(self) -> tuple[Array, Array]:
+        """Posterior mean (n,) and std (n,) of the noise-free function at X.
+
+            mean = y - N alpha,   cov = N - N K^-1 N,   N = diag(noise)
+
+        exact where signal - |v|^2 would cancel: sigma_i is tiny at an observed point, and the credits rank by it.
+        """
+        mean = self.y - self.noise * self.alpha
+        var = self.noise - self.noise**2 * inverse_diagonal(self.L)
+        return mean, np.sqrt(np.maximum(var, VAR_FLOOR * self.noise))
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Predictive mean (n,) and std (n,) of each observation given all the others (Rasmussen & Williams, Eq. 5.12).
+
+        mean_i = y_i - alpha_i / [K^-1]_ii,   var_i = 1 / [K^-1]_ii
+        """
+        precision = inverse_diagonal(self.L)
+        return self.y - self.alpha / precision, 1.0 / np.sqrt(precision)
+
+    def log_likelihood(self) -> float:
+        """log N(y; 0, K)."""
+        n = len(self.y)
+        return float(-0.5 * self.y @ self.alpha - np.log(np.diag(self.L)).sum() - 0.5 * n * np.log(2.0 * np.pi))

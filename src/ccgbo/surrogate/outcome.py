@@ -1,0 +1,120 @@
+"""From the user's values to the standardised y of the model, and back.
+
+Every transform is a frozen, strictly increasing map fitted on the values seen so far; ``forward`` takes later values
+with the same constants. Internally everything is maximised: the caller has flipped the sign before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.errors import SettingError
+
+Array = NDArray[np.float64]
+
+
+class Outcome(Protocol):
+    """A fitted increasing map of values."""
+
+    def forward(self, values: Array) -> Array: ...
+    def inverse(self, y: Array) -> Array: ...
+    def slope(self, y: Array) -> Array:
+        """d inverse / d y, which turns a standard deviation of the model into the user's units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standardize:
+    """(value - center) / scale, computed so that neither 1e300 nor 1e-300 overflows on the way."""
+
+    center: float
+    scale: float
+
+    @classmethod
+    def fitted(cls, values: Array) -> Standardize:
+        largest = float(np.max(np.abs(values)))
+        if largest == 0.0:
+            return cls(0.0, 1.0)
+        small = values / largest if largest >= 1e-290 else values * 2.0**600 / (largest * 2.0**600)
+        mean, sd = float(small.mean()), float(small.std())
+        if sd < 1e-14:  # constant up to rounding: keep the values near zero without blowing up the rounding
+            return cls(mean * largest, max(largest, 1e-300))
+        return cls(mean * largest, max(sd * largest, 1e-307))
+
+    def forward(self, values: Array) -> Array:
+        # halves first: value - center may exceed the largest float
+        y = (
+            (0.5 * values - 0.5 * self.center) / (0.5 * self.scale)
+            if self.scale > 1e-290
+            else ((values - self.center) * 2.0**100 / (self.scale * 2.0**100))
+        )
+        return np.clip(y, -1e8, 1e8)
+
+    def inverse(self, y: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return np.clip(self.center + self.scale * y, -1.7e308, 1.7e308)
+
+    def slope(self, y: Array) -> Array:
+        return np.full_like(y, self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Robust:
+    """Standardised by median and median absolute deviation, then tails drawn in, so that one wild value bends nothing.
+
+        z = (value - median) / spread,     y = z                                        for |z| <= knee
+                                           y = sign(z) knee (1 + log(|z| / knee))       beyond
+
+    continuous with a continuous slope; the result is standardised once more.
+    """
+
+    first: Standardize
+    last: Standardize
+    knee: float = 2.0
+
+    @classmethod
+    def fitted(cls, values: Array, knee: float = 2.0) -> Robust:
+        plain = Standardize.fitted(values)
+        median = float(np.median(values))
+        spread = 2.0 * float(np.median(np.abs(0.5 * values - 0.5 * median))) / 0.6745
+        if not (math.isfinite(spread) and spread > 1e-12 * plain.scale and spread > 1e-300):
+            first = Standardize(median, plain.scale)
+        else:
+            first = Standardize(median, spread)
+        bent = cls._bend(first.forward(values), knee)
+        return cls(first, Standardize.fitted(bent), knee)
+
+    @staticmethod
+    def _bend(z: Array, knee: float) -> Array:
+        size = np.abs(z)
+        return np.where(size <= knee, z, np.sign(z) * knee * (1.0 + np.log(np.maximum(size, knee) / knee)))
+
+    def forward(self, values: Array) -> Array:
+        return self.last.forward(self._bend(self.first.forward(values), self.knee))
+
+    def inverse(self, y: Array) -> Array:
+        return self.first.inverse(self._unbend(self.last.inverse(y)))
+
+    def _unbend(self, b: Array) -> Array:
+        size = np.minimum(np.abs(b), 700.0 * self.knee)
+        return np.where(size <= self.knee, b, np.sign(b) * self.knee * np.exp(size / self.knee - 1.0))
+
+    def slope(self, y: Array) -> Array:
+        b = self.last.inverse(y)
+        size = np.minimum(np.abs(b), 700.0 * self.knee)
+        bend = np.where(size <= self.knee, 1.0, np.exp(np.maximum(size, self.knee) / self.knee - 1.0))
+        with np.errstate(over="ignore"):
+            return np.minimum(self.first.scale * bend * self.last.scale, 1.7e308)
+
+
+OUTCOMES = {"standardize": Standardize.fitted, "robust": Robust.fitted}
+
+
+def fit_outcome(name: str, values: Array) -> Outcome:
+    if name not in OUTCOMES:
+        raise SettingError(f"outcome must be one of {sorted(OUTCOMES)}, got {name!r}.")
+    return OUTCOMES[name](values)
