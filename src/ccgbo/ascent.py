@@ -22,12 +22,12 @@ ValueGradient = Callable[[Array], tuple[Array, Array]]  # (b, p) -> (b,), (b, p)
 def ascend(
     fun: ValueGradient,
     x: Array,  # (b, p) starts inside the unit box
-    movable: Array,  # (b, p) bool
+    movable: NDArray[np.bool_],  # (b, p)
     *,
     scale: Array,  # (p,)
     steps: int,
     first: float = 0.2,  # length of the first step, in lengthscales
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-6,  # a gain below this, relative to 1 + |value|, counts as none
 ) -> tuple[Array, Array]:  # (b, p), (b,)
     """Points at least as high as the starts, and their values."""
     scale = np.minimum(scale, 1.0)  # a step far beyond the box tells nothing
@@ -36,6 +36,7 @@ def ascend(
     direction = metric * gradient
     length = np.sqrt(np.einsum("ij,ij->i", direction * gradient, np.ones_like(gradient)))
     step = first / np.maximum(length, 1e-300)
+    stalled = np.zeros(len(x), dtype=int)
     for _ in range(steps):
         trial = np.clip(x + step[:, None] * direction, 0.0, 1.0)
         moved = trial - x
@@ -53,8 +54,7 @@ def ascend(
         gradient = np.where(keep, trial_gradient, gradient)
         direction = metric * gradient
         value = np.where(better, trial_value, value)
-        if np.all(squared < tolerance**2) or (
-            better.all() and np.all(gain < tolerance * (1e-3 + np.abs(value)) * 1e-2)
-        ):
+        stalled = np.where(gain > tolerance * (1.0 + np.abs(value)), 0, stalled + 1)
+        if np.all(stalled >= 3):
             break
     return x, value

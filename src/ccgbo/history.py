@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -70,6 +71,16 @@ class History:
         else:
             (self._pending if trial.state == "pending" else self._failed)[trial.id] = None
 
+    def merge(self, trials: Iterable[Trial]) -> None:
+        """Take in new trials and outcomes; complete ones in the order they were told."""
+        trials = list(trials)
+        for trial in sorted(trials, key=lambda t: t.id):
+            if trial.id not in self.trials:
+                self.restore(replace(trial, state="pending"))
+        for trial in trials:
+            if trial.state != "pending" and trial.id in self._pending:
+                self.finish(trial, {"state": trial.state})
+
     def find(self, trial: Trial | int) -> Trial:
         key = trial.id if isinstance(trial, Trial) else trial
         if isinstance(key, bool) or not isinstance(key, int | np.integer) or int(key) not in self.trials:
@@ -104,8 +115,11 @@ class History:
         return self._stack(self._U, [self.told[int(i)] for i in rows], self.space.d)
 
     def features(self, state: State) -> Array:  # (k, p)
-        ids = {"pending": self._pending, "failed": self._failed, "complete": self.told}[state]
-        return self._stack(self._F, list(ids), self.space.p)
+        if state == "complete":
+            return self.data().F
+        # by id: the model must not depend on the order in which several workers reported a failure
+        ids = sorted(self._pending if state == "pending" else self._failed)
+        return self._stack(self._F, ids, self.space.p)
 
     @staticmethod
     def _stack(rows: dict[int, Array], ids: list[int], width: int) -> Array:
@@ -125,26 +139,25 @@ def outcome_of(value: Any, *, failed: bool, noise_variance: Any, error: str | No
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, list | tuple | np.ndarray) and np.size(value) != 1:
+    """A float from any single number; infinities and NaN pass, text and booleans do not."""
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.size != 1):
         raise UnsupportedError(f"several objectives are out of scope: value must be one number, got {value!r}.")
-    if isinstance(value, np.ndarray):
-        value = value.item()
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        try:
-            if isinstance(value, str | bytes | bool | np.bool_) or value is None:
-                raise TypeError
-            return float(value)  # zero-dimensional tensors and the like
-        except (TypeError, ValueError):
-            raise TellError(f"value must be a number, got {value!r}.") from None
+    if value is None or isinstance(value, str | bytes | bool | np.bool_):
+        raise TellError(f"value must be a number, got {value!r}.")
     try:
-        return float(value)
-    except OverflowError:
+        return float(value.item() if isinstance(value, np.ndarray) else value)
+    except OverflowError:  # an int beyond the largest float
         return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        raise TellError(f"value must be a number, got {value!r}.") from None
 
 
 def _noise(noise_variance: Any) -> float | None:
     if noise_variance is None:
         return None
-    if isinstance(noise_variance, bool) or not isinstance(noise_variance, Real) or not 0 <= noise_variance < math.inf:
-        raise TellError(f"noise_variance must be None or a finite number >= 0, got {noise_variance!r}.")
-    return float(noise_variance)
+    if isinstance(noise_variance, bool) or not isinstance(noise_variance, Real):
+        raise TellError(f"noise_variance must be None or a number >= 0, got {noise_variance!r}.")
+    number = float(noise_variance)
+    if not 0.0 <= number < math.inf:
+        raise TellError(f"noise_variance must be finite and >= 0, got {noise_variance!r}.")
+    return number

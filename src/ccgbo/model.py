@@ -53,6 +53,8 @@ class Model:
     fitted: Fitted
     base: GP  # the posterior at the last fit, to append to
     base_rows: NDArray[np.intp]
+    mean: Array  # posterior mean and std at the observations, one per row of gp
+    std: Array
 
 
 def build_model(
@@ -71,7 +73,7 @@ def build_model(
     start = None if fitted is None else fitted.theta
     result = fit(data.F[rows], y, groups, settings, given_noise=noise, start=start)
     gp = GP.from_data(get_kernel(settings.kernel), hyper_of(result.theta, groups), data.F[rows], y, noise)
-    return Model(gp, rows, transform, Fitted(result.theta, n), gp, rows)
+    return Model(gp, rows, transform, Fitted(result.theta, n), gp, rows, *gp.at_observations())
 
 
 def _append(
@@ -88,14 +90,15 @@ def _append(
         base = GP.from_data(get_kernel(settings.kernel), hyper_of(fitted.theta, groups), data.F[rows], y, noise)
     fresh = np.arange(fitted.n, len(data.values))
     if not len(fresh):
-        return Model(base, rows, transform, fitted, base, rows)
+        return Model(base, rows, transform, fitted, base, rows, *base.at_observations())
     y = transform.forward(data.values[fresh])
     noise = _standard_noise(data.noise[fresh], transform, y)
     mean, std = base.predict(data.F[fresh])
     spread = np.sqrt(std**2 + base.hyper.noise_of(len(y), noise))
     if np.any(np.abs(y - mean) > SURPRISE * spread):
         return None
-    return Model(base.condition(data.F[fresh], y, noise), np.concatenate([rows, fresh]), transform, fitted, base, rows)
+    gp = base.condition(data.F[fresh], y, noise)
+    return Model(gp, np.concatenate([rows, fresh]), transform, fitted, base, rows, *gp.at_observations())
 
 
 def _rows(values: Array, most: int) -> NDArray[np.intp]:
@@ -114,4 +117,5 @@ def _standard_noise(noise: Array, outcome: Outcome, y: Array) -> Array | None:
     if np.isnan(noise).all():
         return None
     with np.errstate(over="ignore"):
-        return np.minimum(noise / np.maximum(outcome.slope(y), 1e-150) ** 2, 1e6)
+        scaled: Array = np.minimum(noise / np.maximum(outcome.slope(y), 1e-150) ** 2, 1e6)
+    return scaled

@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Context, Score, weigh
+from ccgbo.acquisition import Context, weigh
 from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
 from ccgbo.credit.field import credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths
@@ -27,7 +27,7 @@ from ccgbo.history import History, outcome_of
 from ccgbo.model import Fitted, Model, build_model
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
-from ccgbo.search import Taken, maximise, movable, near, scatter
+from ccgbo.search import Taken, any_free, maximise, movable, near, scatter
 from ccgbo.space import Space, as_space
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.paths import draw_paths
@@ -113,10 +113,10 @@ class Optimizer:
         factors = [credit, self._prior_factor(t), SuccessFactor.build(model.gp, self._history.features("failed"))]
         gp = self._with_pending(model.gp, rng)
         U = np.concatenate([U, near(space, self._centres(model, scores), s.search.n_local, rng)])
-        context = Context(gp, float(model.gp.at_observations()[0].max()), optima, rng, s.credit.n_features, t)
+        context = Context(gp, float(model.mean.max()), optima, rng, s.credit.n_features, t)
         alpha = s.acquisition.bind(context)
-        weighted = weigh(alpha, s.acquisition.scale, factors, alpha(space.features(U)))  # Eq. (4)
-        u = maximise(weighted, space, U, s.search, self._taken(), scale=gp.hyper.lengthscales, rng=rng)  # x_new
+        weighted, values = weigh(alpha, s.acquisition.scale, factors, space.features(U))  # Eq. (4)
+        u = maximise(weighted, space, U, values, s.search, self._taken(), scale=gp.hyper.lengthscales, rng=rng)  # x_new
         return u, "model", explain_choice(u, self._history, model, s, t, alpha, factors, optima, scores)
 
     def _credit(self, model: Model, U: Array, rng: np.random.Generator) -> tuple[Optima | None, Scores | None]:
@@ -131,17 +131,17 @@ class Optimizer:
     def _optima(self, model: Model, U: Array, rng: np.random.Generator) -> Optima:
         c, gp = self.settings.credit, model.gp
         paths = draw_paths(gp, c.n_paths, rng, n_features=c.n_features)
-        F = np.concatenate([self.space.features(U), gp.X])
-        free = np.concatenate([movable(self.space, U), np.zeros(gp.X.shape, dtype=bool)])
-        return maximise_paths(paths, F, free, steps=c.path_steps)
+        U = U[: c.path_candidates]
+        free = movable(self.space, np.concatenate([U, self._history.positions(model.rows)]))
+        return maximise_paths(paths, self.space.features(U), free, steps=c.path_steps)
 
     def _scores(self, model: Model, optima: Optima) -> Scores:
         c = self.settings.credit
-        return score(*model.gp.at_observations(), optima.z, floor=c.floor, eps=c.eps)
+        return score(model.mean, model.std, optima.z, floor=c.floor, eps=c.eps)
 
     def _centres(self, model: Model, scores: Scores | None) -> Array:
         """Observations to look around: the most credited, or without credit the best predicted."""
-        merit = scores.credit if scores is not None else model.gp.at_observations()[0]
+        merit = scores.credit if scores is not None else model.mean
         return self._history.positions(model.rows[np.argsort(-merit, kind="stable")[:5]])
 
     def _with_pending(self, gp: GP, rng: np.random.Generator) -> GP:
@@ -176,8 +176,7 @@ class Optimizer:
             if taken.free(self.space.features(u[None, :])[0]):
                 return u
         U = scatter(self.space, self.settings.search, self._rng)  # a small grid, mostly used up
-        flat: Score = lambda x: np.zeros(len(x))  # noqa: E731
-        return maximise(flat, self.space, U, self.settings.search, taken, scale=np.ones(self.space.p), rng=self._rng)
+        return any_free(U, self.space, taken, self._rng)
 
     # -- tell
 
@@ -246,10 +245,9 @@ class Optimizer:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
         with blas_threads(self._threads):
             model = self._posterior(commit=False)
-            mean, std = model.gp.at_observations()
-        i = int(mean.argmax())
+        i = int(model.mean.argmax())
         trial = self._history.observed(model.rows[i])
-        m, s = in_user_units(model, mean[i], std[i], self._history.sign)
+        m, s = in_user_units(model, model.mean[i], model.std[i], self._history.sign)
         return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)
 
     def credits(self) -> list[CreditRow]:
@@ -291,29 +289,39 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything a resumed run needs, as plain data for JSON; the space and the settings are not in it."""
-        h, fitted = self._history, self._fitted
-        return {
-            "version": STATE_VERSION,
-            "trials": [trial.to_dict() for trial in h.trials.values()],
-            "told": list(h.told),
-            "rng": self._rng.bit_generator.state,
-            "design": {"seed": self._design_seed, "given": self._designed},
-            "fitted": None if fitted is None else {"theta": fitted.theta.tolist(), "n": fitted.n},
-        }
+        trials, told = [trial.to_dict() for trial in self._history.trials.values()], list(self._history.told)
+        return {"version": STATE_VERSION, "trials": trials, "told": told, **self.cursor()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become the optimizer that ``state`` was taken from; the space and the settings must be the same."""
         if state.get("version") != STATE_VERSION:
             raise SettingError(f"state['version'] must be {STATE_VERSION}, got {state.get('version')!r}.")
+        trials = [Trial.from_dict(d) for d in state["trials"]]
+        order = {trial_id: i for i, trial_id in enumerate(state["told"])}
         history = History(self.space, self.direction)
-        trials = {d["id"]: Trial.from_dict(d) for d in state["trials"]}
-        for trial in trials.values():
-            history.restore(trial)
-        history.told = list(state["told"])
-        rng = np.random.default_rng()
-        rng.bit_generator.state = state["rng"]
-        fitted = state["fitted"]
-        self._history, self._rng = history, rng
-        self._design_seed, self._designed = state["design"]["seed"], state["design"]["given"]
-        self._fitted = None if fitted is None else Fitted(np.array(fitted["theta"]), fitted["n"])
-        self._model = None
+        history.merge(sorted(trials, key=lambda trial: order.get(trial.id, -1)))
+        self._history, self._model, self._fitted = history, None, None
+        self._move_to(state)
+
+    def cursor(self) -> dict[str, Any]:
+        """The part of the state that is not in the trials: generator, design, fitted hyperparameters."""
+        fitted = self._fitted
+        return {
+            "rng": self._rng.bit_generator.state,
+            "design": {"seed": self._design_seed, "given": self._designed},
+            "fitted": None if fitted is None else {"theta": fitted.theta.tolist(), "n": fitted.n},
+        }
+
+    def catch_up(self, trials: Iterable[Trial], cursor: Mapping[str, Any]) -> None:
+        """Take in what copies of this optimizer asked and told since; complete trials in the order they were told."""
+        self._history.merge(trials)
+        self._move_to(cursor)
+
+    def _move_to(self, cursor: Mapping[str, Any]) -> None:
+        rng, fitted = np.random.default_rng(), cursor["fitted"]
+        rng.bit_generator.state = cursor["rng"]
+        self._rng = rng
+        self._design_seed, self._designed = cursor["design"]["seed"], cursor["design"]["given"]
+        if fitted != self.cursor()["fitted"]:  # else the model at hand still stands
+            self._fitted = None if fitted is None else Fitted(np.array(fitted["theta"]), fitted["n"])
+            self._model = None

@@ -85,7 +85,7 @@ PAPER = Settings(
 
 DEFAULT = Settings(
     fit=FitSettings(refit_growth=0.02, gradient_tolerance=1e-3),
-    credit=CreditSettings(tau=5.0, path_steps=5, n_features=128),
+    credit=CreditSettings(tau=5.0, path_candidates=128, path_steps=4, n_features=128),
 )
 
 PRESETS = {"paper": PAPER, "default": DEFAULT}

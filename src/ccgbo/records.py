@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -156,15 +156,16 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
-def best_of(trials: Any, direction: Direction) -> Trial | None:
+def best_of(trials: Iterable[Trial], direction: Direction) -> Trial | None:
     """The complete trial with the best value, the earliest of equals."""
-    complete = [t for t in trials if t.state == "complete"]
+    complete = [(t.value, t) for t in trials if t.value is not None]
     if not complete:
         return None
-    return max(complete, key=lambda t: t.value) if direction == "maximize" else min(complete, key=lambda t: t.value)
+    pick = max if direction == "maximize" else min
+    return pick(complete, key=lambda pair: pair[0])[1]
 
 
-def trials_to_dataframe(trials: Any) -> pd.DataFrame:
+def trials_to_dataframe(trials: Iterable[Trial]) -> pd.DataFrame:
     """One row per trial: id, state, value, one column per parameter."""
     try:
         import pandas as pd

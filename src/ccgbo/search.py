@@ -89,6 +89,7 @@ def maximise(
     score: Score,
     space: Space,
     U: Array,  # (m, d) candidates, snapped and feasible
+    values: Array,  # (m,) their scores
     settings: SearchSettings,
     taken: Taken,
     *,
@@ -96,8 +97,7 @@ def maximise(
     rng: np.random.Generator,
 ) -> Array:  # (d,)
     """The best point found that is not taken."""
-    F = space.features(U)
-    values = _finite(score(F))
+    values = _finite(values)
     order = np.argsort(-values, kind="stable")
     if settings.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
         starts = order[: settings.n_starts]
@@ -108,7 +108,7 @@ def maximise(
         if taken.free(space.features(U[i : i + 1])[0]):
             result: Array = U[i]
             return result
-    return _any_free(score, space, taken, rng)
+    return any_free(U[order], space, taken, rng)
 
 
 def _finite(values: Array) -> Array:
@@ -140,13 +140,13 @@ def _refine(
 def _climb(score: Score, space: Space, U: Array, values: Array, steps: int, scale: Array) -> tuple[Array, Array]:
     """Gradient ascent over the active continuous coordinates; an infeasible end is drawn back towards its start."""
     F = space.features(U)
-    end_F, _ = ascend(lambda x: value_and_gradient(score, x), F, movable(space, U), scale=scale, steps=steps)
+    end_F, end_values = ascend(lambda x: value_and_gradient(score, x), F, movable(space, U), scale=scale, steps=steps)
     end = U.copy()
     end[:, space.continuous] = end_F[:, space.continuous_columns]
-    end = space.snap(end)
     if space.constraints:
         end = _pull_back(space, U, end)
-    end_values = _finite(score(space.features(end)))
+        end_values = score(space.features(end))
+    end_values = _finite(end_values)
     better = end_values > values
     return np.where(better[:, None], end, U), np.where(better, end_values, values)
 
@@ -211,20 +211,20 @@ def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
     return space.snap(np.concatenate(rows)) if rows else np.empty((0, space.d))
 
 
-def _any_free(score: Score, space: Space, taken: Taken, rng: np.random.Generator) -> Array:
-    """The last resort when every candidate is taken."""
-    grid = space.grid(limit=LARGE_GRID)
-    if grid is not None:
-        grid = grid[taken.free_rows(space.features(grid))]
-        if not len(grid):
-            raise SpaceExhaustedError("every point of the space has been used; revisit=True allows repeats.")
-        U = grid[rng.permutation(len(grid))[:SMALL_GRID]]
-    else:
-        U = space.sample(SMALL_GRID, rng)
+def any_free(U: Array, space: Space, taken: Taken, rng: np.random.Generator) -> Array:
+    """A point that is not taken, when the search found none: the first such of U, or of all there are."""
+    for u in U:
+        if taken.free(space.features(u[None, :])[0]):
+            free: Array = u
+            return free
+    everything = space.grid(limit=LARGE_GRID)
+    if everything is None:
+        everything = space.sample(SMALL_GRID, rng)
         if space.constraints:
-            U = walk_feasible(space, U, 2 * SMALL_GRID, rng)
-        U = U[taken.free_rows(space.features(U))]
-        if not len(U):
-            raise SpaceExhaustedError("no unused point of the space was found; revisit=True allows repeats.")
-    best: Array = U[int(_finite(score(space.features(U))).argmax())]
-    return best
+            everything = walk_feasible(space, everything, 2 * SMALL_GRID, rng)[SMALL_GRID:]
+    order = rng.permutation(len(everything))
+    open_rows = order[taken.free_rows(space.features(everything[order]))]
+    if not len(open_rows):
+        raise SpaceExhaustedError("every point of the space has been used; revisit=True allows repeats.")
+    chosen: Array = everything[open_rows[0]]
+    return chosen

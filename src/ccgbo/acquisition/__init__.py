@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ccgbo.acquisition.analytic import EI, UCB, LogEI
-from ccgbo.acquisition.base import Acquisition, Context, Differentiable, Scale, Score, value_and_gradient
+from ccgbo.acquisition.base import Acquisition, Context, Scale, Score, value_and_gradient
 from ccgbo.acquisition.entropy import JES, MES
 from ccgbo.acquisition.thompson import ThompsonSampling
 from ccgbo.acquisition.weighted import Factor, Weighted, weigh
@@ -47,7 +47,6 @@ __all__ = [
     "UCB",
     "Acquisition",
     "Context",
-    "Differentiable",
     "Factor",
     "LogEI",
     "Scale",

@@ -106,10 +106,11 @@ def log_h(u: Array) -> Array:
     u = np.asarray(u, dtype=float)
     high = np.maximum(u, -1.0)
     direct = np.log(np.exp(-0.5 * high * high - _LOG_SQRT_2PI) + high * ndtr(high))
-    low = np.maximum(-np.minimum(u, -1.0), 1.0)
+    low = np.clip(-u, 1.0, 1e150)  # squares stay finite
     log_mills = np.log(low * math.sqrt(math.pi / 2.0) * erfcx(low / math.sqrt(2.0)))  # < 0
     middle = np.log(-np.expm1(np.minimum(log_mills, -1e-300)))
     # 1 - |u| Mills(|u|) = 1/u^2 - 3/u^4 + 15/u^6 - ...; at |u| = 1e3 both forms agree to 1e-9
-    tail = -2.0 * np.log(low) + np.log1p(-3.0 / low**2 * (low > 1e3) + 15.0 / low**4 * (low > 1e3))
+    q = np.where(low > 1e3, 1.0 / low**2, 0.0)
+    tail = -2.0 * np.log(low) + np.log1p(q * (15.0 * q - 3.0))
     left = -0.5 * low * low - _LOG_SQRT_2PI + np.where(low > 1e3, tail, middle)
     return np.where(u > -1.0, direct, left)

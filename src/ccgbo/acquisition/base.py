@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,15 +45,7 @@ class Context:
     t: int = 0  # iterations since the initial design
 
 
-Score = Callable[[Array], Array]  # (m, p) -> (m,)
-
-
-@runtime_checkable
-class Differentiable(Protocol):
-    """A Score that knows its gradient."""
-
-    def __call__(self, x: Array) -> Array: ...  # (m, p) -> (m,)
-    def gradient(self, x: Array) -> tuple[Array, Array]: ...  # (m, p) -> (m,), (m, p)
+Score = Callable[[Array], Array]  # (m, p) -> (m,); may have .gradient: (m, p) -> (m,), (m, p)
 
 
 class Acquisition(Protocol):
@@ -70,8 +62,9 @@ class Acquisition(Protocol):
 
 def value_and_gradient(score: Score, x: Array, *, step: float = 1e-5) -> tuple[Array, Array]:
     """(m,), (m, p): the score's own gradient, or central differences kept inside the unit box."""
-    if isinstance(score, Differentiable):
-        return score.gradient(x)
+    gradient = getattr(score, "gradient", None)
+    if gradient is not None:
+        return gradient(x)  # type: ignore[no-any-return]
     m, p = x.shape
     up, down = np.minimum(x + step, 1.0), np.maximum(x - step, 0.0)
     stacked = np.repeat(x[None], 2 * p, axis=0)  # (2p, m, p)

@@ -32,7 +32,7 @@ LOG_FLOOR = -46.0  # log(1e-20): a prior of zero makes a place unlikely, never i
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """A belief about one number: N(mean, sd^2) in its own units, or of its logarithm base 10 if the parameter is log."""
+    """A belief about one number: N(mean, sd^2) in its own units; of its base-10 logarithm if the parameter is log."""
 
     mean: float
     sd: float

@@ -69,10 +69,15 @@ class Weighted:
         return np.where(positive, factor * surplus, surplus), np.where(positive[:, None], product, d_alpha)
 
 
-def weigh(base: Score, scale: Scale, factors: Sequence[Factor | None], candidates_alpha: Array) -> Score:
-    """The weighted score; the base itself, bit for bit, where no factor is left."""
+def weigh(
+    base: Score, scale: Scale, factors: Sequence[Factor | None], candidates: Array
+) -> tuple[Score, Array]:  # candidates (m, p) -> values (m,)
+    """The weighted score and its values at the candidates; the base itself, bit for bit, where no factor is left."""
+    alpha = base(candidates)
     present = [factor for factor in factors if factor is not None]
     if not present:
-        return base
-    shift = float(candidates_alpha.min()) if scale == "real" else 0.0
-    return Weighted(base, scale, present, shift)
+        return base, alpha
+    finite = alpha[np.isfinite(alpha)]
+    shift = float(finite.min()) if scale == "real" and len(finite) else 0.0
+    weighted = Weighted(base, scale, present, shift)
+    return weighted, weighted.combine(alpha, weighted.factor(candidates))

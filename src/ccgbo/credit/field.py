@@ -22,12 +22,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import squared_distances
 
 Array = NDArray[np.float64]
+
+FEW = 8192  # distances below which computing them all beats asking the tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,8 @@ class CreditSettings:
     eps: float = 1e-6  # eps_c
     field: str = "knn"  # or "smooth"
     n_features: int = 256  # random frequencies of a path
-    path_steps: int = 0  # gradient steps on each path after the candidate set; 0 as in the paper
+    path_candidates: int | None = None  # candidates among which each path's maximum is sought; None takes them all
+    path_steps: int = 0  # gradient steps on each path from the best of them; 0 as in the paper
 
     def __post_init__(self) -> None:
         rules = (
@@ -56,6 +60,7 @@ class CreditSettings:
             ("eps", self.eps > 0.0, "> 0"),
             ("field", self.field in FIELDS, f"one of {sorted(FIELDS)}"),
             ("n_features", self.n_features >= 1, ">= 1"),
+            ("path_candidates", self.path_candidates is None or self.path_candidates >= 1, "None or >= 1"),
             ("path_steps", self.path_steps >= 0, ">= 0"),
         )
         for name, holds, rule in rules:
@@ -71,20 +76,29 @@ class Field(Protocol):
 
 
 class KNNField:
-    """Mean credit of the H nearest observations over the largest credit."""
+    """Mean credit of the H nearest observations over the largest credit.
+
+    The KD-tree serves large sets; for the few points of a gradient step all distances at once are quicker.
+    """
 
     def __init__(self, X: Array, credit: Array, n_neighbours: int) -> None:
+        self._X = X
         self._tree = cKDTree(X, balanced_tree=False, compact_nodes=False)
         self._share = credit / credit.max()
         self._h = n_neighbours
 
     def __call__(self, x: Array) -> Array:
-        return self._share[self.neighbours(x)[1]].mean(axis=1)
+        shares: Array = self._share[self.neighbours(x)[1]]
+        return np.add.reduce(shares, axis=1) / self._h  # type: ignore[no-any-return]
 
     def neighbours(self, x: Array) -> tuple[Array, NDArray[np.intp]]:
         """Distances (m, H) and indices (m, H) of the nearest observations."""
-        distance, index = self._tree.query(x, k=range(1, self._h + 1))
-        return distance, index
+        if len(x) * len(self._X) <= FEW and self._h < len(self._X):
+            all_distances = cdist(x, self._X)
+            index = np.argpartition(all_distances, self._h - 1, axis=1)[:, : self._h]
+            return np.take_along_axis(all_distances, index, axis=1), index
+        distance, index = self._tree.query(x, k=self._h)
+        return distance.reshape(len(x), self._h), index.reshape(len(x), self._h)
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
         return self(x), np.zeros_like(x)
@@ -166,12 +180,12 @@ def credit_factor(gp: GP, credit: Array, settings: CreditSettings, t: int) -> Cr
 
 def lower_weight(t: int, *, strength: float, tau: float, half_life: float, c_min: float = 0.1) -> float:
     """A_t = 1 - lambda + lambda c_min^(tau / (1 + t / M))."""
-    return 1.0 - strength + strength * c_min ** exponent(t, tau, half_life)
+    return 1.0 - strength + strength * float(c_min ** exponent(t, tau, half_life))
 
 
 def upper_weight(t: int, *, strength: float, tau: float, half_life: float, c_max: float = 1.0) -> float:
     """B_t = 1 - lambda + lambda c_max^(tau / (1 + t / M))."""
-    return 1.0 - strength + strength * c_max ** exponent(t, tau, half_life)
+    return 1.0 - strength + strength * float(c_max ** exponent(t, tau, half_life))
 
 
 def regret_factor(

@@ -39,14 +39,14 @@ class Optima:
 def maximise_paths(
     paths: Paths,
     candidates: Array,  # (m, p) features
-    movable: Array,  # (m, p) bool: columns that gradient ascent may change
+    movable: NDArray[np.bool_],  # (m + n, p) columns of candidates and observations that gradient ascent may change
     *,
     steps: int = 0,
 ) -> Optima:
     """x^(j) = argmax f^(j) and Z^(j) = f^(j)(x^(j)) for every path."""
-    values = paths(candidates)  # (m, k)
+    values = np.concatenate([paths(candidates), paths.at_data])  # (m + n, k)
     best = values.argmax(axis=0)
-    x, maxima = candidates[best], values[best, np.arange(paths.k)]
+    x, maxima = np.concatenate([candidates, paths.gp.X])[best], values[best, np.arange(paths.k)]
     if steps > 0:
         x, maxima = ascend(paths.own, x, movable[best], scale=paths.gp.hyper.lengthscales, steps=steps)
     return Optima(x, maxima)

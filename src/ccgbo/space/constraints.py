@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.errors import InfeasibleSpaceError, SpaceError
 from ccgbo.space.parameters import Array, Categorical
@@ -42,11 +43,11 @@ class LinearConstraint:
                 f"LinearConstraint.lower must be <= upper, got lower={self.lower!r}, upper={self.upper!r}."
             )
 
-    def holds(self, values: Array, names: tuple[str, ...]) -> Array:  # values (n, d) -> (n,) bool
+    def holds(self, values: Array, names: tuple[str, ...]) -> NDArray[np.bool_]:  # (n, d) -> (n,)
         a = np.array([self.coefficients.get(name, 0.0) for name in names])
         total = values @ a
         slack = 1e-9 * (np.abs(values) @ np.abs(a) + 1e-300)  # rounding of the sum itself
-        result: Array = (total <= self.upper + slack) & (total >= self.lower - slack)
+        result: NDArray[np.bool_] = (total <= self.upper + slack) & (total >= self.lower - slack)
         return result
 
 
@@ -55,15 +56,19 @@ def linear_start(space: Space, linear: list[LinearConstraint]) -> Array | None:
     from scipy.optimize import Bounds, milp
     from scipy.optimize import LinearConstraint as Rows
 
-    low, step, top, integral = [], [], [], []
+    low: list[float] = []
+    step: list[float] = []
+    top: list[float] = []
+    integral: list[float] = []
     for p in space.parameters:  # value = low + step * z
         if isinstance(p, Categorical):
-            low.append(0.0), step.append(0.0), top.append(0.0), integral.append(1)
+            row = (0.0, 0.0, 0.0, 1)
         else:
-            low.append(float(p.low))
-            step.append(1.0 if p.size == 0 else float(p.step or 0.0))
-            top.append(float(p.high - p.low) if p.size == 0 else float(p.size - 1))
-            integral.append(0 if p.size == 0 else 1)
+            free = p.size == 0
+            stride, last = (1.0, float(p.high - p.low)) if free else (float(p.step or 0.0), float(p.size - 1))
+            row = (float(p.low), stride, last, 0 if free else 1)
+        for column, entry in zip((low, step, top, integral), row, strict=True):
+            column.append(entry)
     d = len(low)
     rows, lower, upper = [], [], []
     for c in linear:  # a.v + norm * s <= upper and a.v - norm * s >= lower, s maximised

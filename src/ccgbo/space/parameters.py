@@ -76,7 +76,8 @@ class _Numeric:
             return 1
         if self.step is None:
             return 0
-        return int(math.floor((self.high - self.low) / self.step * (1 + 1e-12) + 1e-9)) + 1
+        steps = float(self.high - self.low) / float(self.step)
+        return math.floor(steps * (1 + 1e-12) + 1e-9) + 1
 
     def _index(self, u: Array) -> Array:
         """Grid index of each position, as floats."""
@@ -175,7 +176,7 @@ class Int(_Numeric):
         _check_range("Int", self.low, self.high)
         for label in ("low", "high", "step"):
             value = getattr(self, label)
-            if not isinstance(value, Integral) or isinstance(value, bool):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool):
                 raise SpaceError(f"Int.{label} must be a whole number, got {value!r}.")
         if self.step < 1:
             raise SpaceError(f"Int.step must be >= 1, got {self.step!r}.")
@@ -239,7 +240,8 @@ class Categorical:
         return np.clip(np.floor(np.asarray(u, dtype=float) * self.size), 0, self.size - 1)
 
     def unit_of_index(self, index: Array) -> Array:
-        return (np.asarray(index, dtype=float) + 0.5) / self.size
+        units: Array = (np.asarray(index, dtype=float) + 0.5) / self.size
+        return units
 
     def to_unit(self, name: str, value: Any) -> float:
         index = self.find(value)

@@ -17,6 +17,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.errors import ParamsError, SpaceError
 from ccgbo.space.constraints import LinearConstraint, Predicate, sample_feasible
@@ -176,7 +177,7 @@ class Space(Mapping[str, Parameter]):
             out[~self.active(out)] = REST
         return out
 
-    def active(self, U: Array) -> Array:  # (n, d) bool
+    def active(self, U: Array) -> NDArray[np.bool_]:  # (n, d)
         mask = np.ones(U.shape, dtype=bool)
         for j, parents in self._conditions:
             for i, allowed in parents:
@@ -218,7 +219,7 @@ class Space(Mapping[str, Parameter]):
                 U[:, j] = p.unit_of_index(F[:, c : c + p.size].argmax(axis=1).astype(float))
         return self.snap(U)
 
-    def values(self, U: Array) -> Array:  # (n, d): numbers as they are, 0 for categoricals and inactive ones
+    def numbers(self, U: Array) -> Array:  # (n, d): numbers as they are, 0 for categoricals and inactive ones
         out = np.zeros(U.shape)
         active = self.active(U)
         for j, p in enumerate(self.parameters):
@@ -226,11 +227,11 @@ class Space(Mapping[str, Parameter]):
                 out[:, j] = [float(p.from_unit(u)) if on else 0.0 for u, on in zip(U[:, j], active[:, j], strict=True)]
         return out
 
-    def feasible(self, U: Array) -> Array:  # (n, d) snapped -> (n,) bool
+    def feasible(self, U: Array) -> NDArray[np.bool_]:  # (n, d) snapped -> (n,)
         ok = np.ones(len(U), dtype=bool)
         linear = [c for c in self.constraints if isinstance(c, LinearConstraint)]
         if linear:
-            values = self.values(U)
+            values = self.numbers(U)
             for c in linear:
                 ok &= c.holds(values, self.names)
         predicates: list[Callable[..., bool]] = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
@@ -273,7 +274,8 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     """A Space from itself or from a mapping; ``constraint`` adds to its own."""
     if not isinstance(space, Space):
         space = Space(space)
+    made: Space = space
     if constraint is None:
-        return space
+        return made
     extra = [constraint] if callable(constraint) or isinstance(constraint, LinearConstraint) else list(constraint)
-    return Space(dict(space), constraints=[*space.constraints, *extra])
+    return Space(dict(made), constraints=[*made.constraints, *extra])

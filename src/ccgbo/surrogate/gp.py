@@ -114,7 +114,8 @@ class GP:
 
     def _variance(self, V: Array) -> Array:  # V = L^-1 k(X, x), (n, m)
         var = self.hyper.signal - np.einsum("ij,ij->j", V, V)
-        return np.maximum(var, VAR_FLOOR * self.hyper.signal, out=var)
+        floored: Array = np.maximum(var, VAR_FLOOR * self.hyper.signal, out=var)
+        return floored
 
     def predict_gradient(self, x: Array) -> tuple[Array, Array, Array, Array]:
         """mean (m,), std (m,) and their gradients (m, p) at x (m, p)."""
@@ -131,7 +132,8 @@ class GP:
 
     def pull(self, z: Array, A: Array) -> Array:
         """sum_j A_ij d r2(x_i, X_j) / d x_i for A (m, n): the chain rule of every kernel expression."""
-        return 2.0 * (A.sum(axis=1)[:, None] * z - A @ self.Z) / self.hyper.lengthscales
+        pulled: Array = 2.0 * (A.sum(axis=1)[:, None] * z - A @ self.Z) / self.hyper.lengthscales
+        return pulled
 
     def covariance(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
         """Posterior covariance of the noise-free function."""

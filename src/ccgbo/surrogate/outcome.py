@@ -7,6 +7,7 @@ with the same constants. Internally everything is maximised: the caller has flip
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -111,7 +112,7 @@ class Robust:
             return np.minimum(self.first.scale * bend * self.last.scale, 1.7e308)
 
 
-OUTCOMES = {"standardize": Standardize.fitted, "robust": Robust.fitted}
+OUTCOMES: dict[str, Callable[[Array], Outcome]] = {"standardize": Standardize.fitted, "robust": Robust.fitted}
 
 
 def fit_outcome(name: str, values: Array) -> Outcome:

@@ -1,0 +1,1 @@
+"""Benchmark problems, baselines and experiments."""

@@ -1,0 +1,75 @@
+"""ColaBO: a belief about the optimum reweighs whole functions (Hvarfner, Hutter, Nardi, "A General Framework for
+User-Guided Bayesian Optimization", 2023, Sec. 4).
+
+The belief about the place x*_f of a function's maximum turns the GP into p(f | rho) ~ rho(x*_f) p(f). Given data, a
+draw f_l of the plain posterior then stands for the belief's posterior with weight
+
+    w_l = rho(x*_l) / sum_j rho(x*_j),       x*_l = argmax f_l
+
+and a Monte Carlo acquisition is a weighted mean over the draws. Upper confidence bound in that form (Wilson et al.
+2018, in which E|f - m| = std sqrt(2 / pi) for a Gaussian):
+
+    m(x) = sum_l w_l f_l(x),     alpha(x) = m(x) + beta sqrt(pi / 2) sum_l w_l |f_l(x) - m(x)|
+
+The draws are joint paths, maximised over the candidates and the observations. As data come in the draws agree on
+their maximum, the weights even out and the belief fades by itself.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ccgbo.acquisition import Score
+from ccgbo.bench.baselines.base import Array, Initial, SurrogateLoop
+from ccgbo.bench.baselines.belief import SD, GaussianBelief, LogBelief
+from ccgbo.errors import SettingError
+from ccgbo.model import Model
+from ccgbo.presets import Settings
+from ccgbo.space import Space
+from ccgbo.surrogate.paths import Paths, draw_paths
+
+
+class BeliefLoop(SurrogateLoop):
+    def __init__(
+        self,
+        space: Space,
+        seed: int,
+        initial: Initial,
+        settings: Settings,
+        *,
+        belief: LogBelief | None = None,  # None: a Gaussian at the best initial point
+        sd: float = SD,
+        n_paths: int = 128,
+    ) -> None:
+        if n_paths < 2:
+            raise SettingError(f"n_paths must be >= 2, got {n_paths!r}.")
+        super().__init__(space, seed, initial, settings)
+        self.belief = GaussianBelief.at_best(space, initial, sd) if belief is None else belief
+        self.n_paths = n_paths
+
+    def score(self, model: Model, candidates: Array) -> Score:
+        paths = draw_paths(model.gp, self.n_paths, self.rng, n_features=self.settings.credit.n_features)
+        weights = belief_weights(paths, np.concatenate([candidates, model.gp.X]), self.belief)
+        return monte_carlo_ucb(paths, weights, self.beta)
+
+
+def belief_weights(paths: Paths, points: Array, belief: LogBelief) -> Array:  # (k,) summing to one
+    """w_l of each path, whose maximum is looked for among the points."""
+    log_rho = belief(points[paths(points).argmax(axis=0)])
+    weights: Array = np.exp(log_rho - log_rho.max())
+    return weights / weights.sum()
+
+
+def monte_carlo_ucb(paths: Paths, weights: Array, beta: float) -> Score:
+    """alpha of the module's head."""
+
+    def score(x: Array) -> Array:
+        f = paths(x)  # (m, k)
+        mean = f @ weights
+        spread = np.abs(f - mean[:, None]) @ weights
+        result: Array = mean + beta * math.sqrt(math.pi / 2.0) * spread
+        return result
+
+    return score

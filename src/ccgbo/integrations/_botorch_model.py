@@ -1,0 +1,180 @@
+"""What counterfactual credit needs of a BoTorch model: moments at the observations, the proxy, and fields over inputs.
+
+n  observations, d  inputs, k  posterior paths, m  points
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from botorch.acquisition.acquisition import AcquisitionFunction
+from botorch.acquisition.objective import IdentityMCObjective
+from botorch.models.model import Model
+from botorch.models.model_list_gp_regression import ModelListGP
+from botorch.sampling.normal import SobolQMCNormalSampler
+from botorch.sampling.pathwise import draw_kernel_feature_paths, draw_matheron_paths
+from botorch.sampling.pathwise.utils import get_train_inputs, get_train_targets
+from botorch.utils.transforms import is_ensemble, normalize, unnormalize
+from torch import Tensor
+
+from ccgbo.ascent import ascend
+from ccgbo.credit.field import CreditSettings
+from ccgbo.errors import SettingError, UnsupportedError
+from ccgbo.integrations._botorch_bridge import Array, as_numpy
+from ccgbo.surrogate.outcome import Standardize
+
+N_JOINT = 256  # points of a joint draw, which costs the cube of their number
+N_MOMENTS = 256  # samples for the moments of a nonlinear objective
+KAPPA = 0.05  # of the smooth field, as in ccgbo.credit.field
+
+
+def only(model: Model) -> Model:
+    """The model in a list of one."""
+    inner: Model = model.models[0] if isinstance(model, ModelListGP) else model  # type: ignore[assignment]
+    return inner
+
+
+def kernel_of(model: Model) -> Any:
+    """The prior covariance of a model that has a single one, else None."""
+    model = only(model)
+    kernel = getattr(model if hasattr(model, "covar_module") else getattr(model, "model", None), "covar_module", None)
+    return None if kernel is None or len(kernel.batch_shape) else kernel
+
+
+class Outcome:
+    """The number that is maximised: the model's output through the acquisition's transform, objective and sign."""
+
+    def __init__(self, model: Model, acq_function: AcquisitionFunction) -> None:
+        self.model = only(model)
+        self.transform = getattr(acq_function, "posterior_transform", None)
+        objective = getattr(acq_function, "objective", None)
+        self.objective = None if isinstance(objective, IdentityMCObjective) else objective
+        self.sign = 1.0 if getattr(acq_function, "maximize", True) else -1.0
+
+    def __call__(self, Y: Tensor, X: Tensor) -> Tensor:  # ... x n x 1, n x d -> ... x n
+        if self.transform is not None:
+            Y = self.transform.evaluate(Y, X)
+            Y = Y.unsqueeze(-1) if self.transform.scalarize else Y
+        return self.sign * (Y.squeeze(-1) if self.objective is None else self.objective(Y, X=X))
+
+    def train_inputs(self) -> Tensor:  # n x d
+        try:
+            (X,) = get_train_inputs(self.model, transformed=False)
+        except (AttributeError, NotImplementedError, TypeError, ValueError):
+            raise SettingError(f"X_observed must be given: {type(self.model).__name__} keeps no inputs.") from None
+        while X.ndim > 2:  # an ensemble repeats them
+            X = X[0]
+        return X.detach()
+
+    def unit(self, X: Tensor, mean: Array) -> float:
+        """The size of a unit of the observed values, as the core standardises them."""
+        try:
+            Y = get_train_targets(self.model, transformed=False).detach()
+        except (AttributeError, NotImplementedError):
+            return Standardize.fitted(mean).scale
+        while Y.ndim > 1:
+            Y = Y[0]
+        if len(Y) != len(X):
+            return Standardize.fitted(mean).scale
+        return Standardize.fitted(as_numpy(self(Y.unsqueeze(-1), X))).scale
+
+    def moments(self, X: Tensor) -> tuple[Array, Array]:
+        """Posterior mean (n,) and standard deviation (n,) at the observations."""
+        posterior = self.model.posterior(X, posterior_transform=self.transform)
+        if self.objective is not None:
+            samples = SobolQMCNormalSampler(torch.Size([N_MOMENTS]), seed=0)(posterior)
+            values = self.sign * self.objective(samples, X=X)
+            values = values.flatten(end_dim=-2) if is_ensemble(self.model) else values
+            mean, variance = values.mean(dim=0), values.var(dim=0)
+        else:
+            kind = "mixture_" if is_ensemble(self.model) else ""
+            mean = self.sign * getattr(posterior, f"{kind}mean").squeeze(-1)
+            variance = getattr(posterior, f"{kind}variance").squeeze(-1)
+        if mean.ndim != 1:
+            raise UnsupportedError(
+                f"acq_function.model must not be batched, got posterior means of {tuple(mean.shape)}."
+            )
+        return as_numpy(mean), np.sqrt(np.maximum(as_numpy(variance), 0.0))
+
+    def proxy(self, points: Tensor, n: int, bounds: Tensor, settings: CreditSettings) -> float:
+        """Z: the mean over paths of their maxima over the points, of which the last n are the observations."""
+        sampler = partial(draw_kernel_feature_paths, num_features=2 * settings.n_features)
+        try:
+            paths = draw_matheron_paths(self.model, torch.Size([settings.n_paths]), prior_sampler=sampler)
+        except NotImplementedError:  # no random features for this kernel or model: joint draws at fewer points
+            some = torch.cat([points[:-n][:N_JOINT], points[-n:]])
+            draws = self.model.posterior(some).rsample(torch.Size([settings.n_paths]))
+            return float(self(draws, some).amax(dim=-1).mean())
+        values = self(paths(points).unsqueeze(-1), points)  # k x (ensemble) x m
+        maxima, best = values.max(dim=-1)
+        if settings.path_steps == 0 or values.ndim != 2:
+            return float(maxima.mean())
+        return self._climb(paths, normalize(points[best], bounds), bounds, settings.path_steps)
+
+    def _climb(self, paths: Callable[[Tensor], Tensor], start: Tensor, bounds: Tensor, steps: int) -> float:
+        """The mean of the maxima after gradient steps of each path from its own start."""
+
+        def own(u: Array) -> tuple[Array, Array]:
+            x = torch.as_tensor(u).to(start).requires_grad_()
+            with torch.enable_grad():
+                X = unnormalize(x, bounds).unsqueeze(-2)  # k x 1 x d: every path at its own point
+                value = self(paths(X).unsqueeze(-1), X).squeeze(-1)
+                (gradient,) = torch.autograd.grad(value.sum(), x)
+            return as_numpy(value), as_numpy(gradient)
+
+        u = np.clip(as_numpy(start), 0.0, 1.0)
+        _, maxima = ascend(own, u, np.ones(u.shape, dtype=bool), scale=np.full(u.shape[1], 0.3), steps=steps)
+        return float(maxima.mean())
+
+
+# -- fields of credit
+
+
+class KNNField(torch.nn.Module):
+    """Mean share of the H nearest observations in the unit cube: piecewise constant, so without a gradient."""
+
+    bounds: Tensor
+    U: Tensor  # n x d in the unit cube
+    share: Tensor  # (n,) credit over the largest credit
+
+    def __init__(self, X: Tensor, share: Tensor, bounds: Tensor, n_neighbours: int) -> None:
+        super().__init__()
+        self.register_buffer("bounds", bounds)
+        self.register_buffer("U", normalize(X, bounds))
+        self.register_buffer("share", share)
+        self.h = n_neighbours
+
+    def forward(self, X: Tensor) -> Tensor:  # ... x d -> ...
+        u = normalize(X.detach(), self.bounds).flatten(end_dim=-2)
+        distance = torch.cdist(u, self.U, compute_mode="donot_use_mm_for_euclid_dist")
+        nearest = distance.topk(self.h, largest=False).indices
+        return self.share[nearest].mean(dim=-1).reshape(X.shape[:-1])
+
+
+class SmoothField(torch.nn.Module):
+    """Average of the shares weighted by the model's own prior correlation, drawn to their mean far from the data."""
+
+    X: Tensor
+    share: Tensor
+
+    def __init__(self, model: Model, X: Tensor, share: Tensor) -> None:
+        super().__init__()
+        self.model: Model = only(model)
+        self.kernel: Any = kernel_of(model)
+        if self.kernel is None:
+            name = type(model).__name__
+            raise UnsupportedError(f"settings.field='smooth' needs a model with one kernel, got {name}; use 'knn'.")
+        self.register_buffer("X", X)
+        self.register_buffer("share", share)
+
+    def forward(self, X: Tensor) -> Tensor:  # ... x d -> ...
+        x, observed = (self.model.transform_inputs(A) for A in (X.flatten(end_dim=-2), self.X))
+        size = self.kernel(x, diag=True).sqrt().unsqueeze(-1) * self.kernel(observed, diag=True).sqrt()
+        rho = self.kernel(x, observed).to_dense() / size
+        top = rho @ self.share + KAPPA * self.share.mean()
+        pi: Tensor = top / (rho.sum(dim=-1) + KAPPA)
+        return pi.reshape(X.shape[:-1])

@@ -1,0 +1,279 @@
+"""Counterfactual credit for BoTorch: a weight on any acquisition function.
+
+    b  t-batch, q  points of one batch, m  candidates, n  observations, d  inputs, k  posterior paths
+
+``CreditWeightedAcquisitionFunction`` computes, once, when it is made:
+
+    Z         mean over k paths of their maxima     BoTorch's pathwise samplers; joint draws where it has none
+    c_i       credit of each training input         ``ccgbo.credit.scores.score`` on BoTorch's posterior
+    pi(x)     kNN or smooth field of the credits    in the unit cube of ``bounds``
+    factor    (1 - lambda) + lambda pi(x)^e         e = tau / (1 + t / M)
+
+and then evaluates, by the scale of the acquisition,
+
+    "log"           alpha(x) + log factor(x)
+    "nonnegative"   factor(x) * alpha(x)
+    "real"          factor(x) * (alpha(x) - min alpha)     the minimum is over the candidates
+
+For q > 1 every point of the batch has its own factor, applied to each sample before the maximum over the batch is
+taken, as BoTorch's own prior-guided wrapper does. Where credit says nothing the result is the acquisition itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ccgbo.acquisition.base import Scale
+from ccgbo.credit.field import CreditSettings, exponent
+from ccgbo.credit.scores import Scores, score
+from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
+from ccgbo.presets import DEFAULT
+
+try:
+    import torch
+    from botorch.acquisition import analytic, monte_carlo
+    from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisitionFunction
+    from botorch.acquisition.input_constructors import acqf_input_constructor, get_acqf_input_constructor
+    from botorch.acquisition.joint_entropy_search import qJointEntropySearch
+    from botorch.acquisition.logei import qLogNoisyExpectedImprovement
+    from botorch.acquisition.max_value_entropy_search import MaxValueBase
+    from botorch.models.model import Model
+    from botorch.utils.sampling import draw_sobol_samples, manual_seed
+    from botorch.utils.transforms import is_ensemble, match_batch_shape, t_batch_mode_transform
+    from torch import Tensor
+
+    from ccgbo.integrations._botorch_bridge import CoreModel, from_botorch, to_botorch
+    from ccgbo.integrations._botorch_model import KNNField, Outcome, SmoothField, kernel_of
+except ImportError as error:
+    raise MissingExtraError("ccgbo.integrations.botorch", "botorch") from error
+
+__all__ = ["CoreModel", "CreditWeightedAcquisitionFunction", "from_botorch", "to_botorch"]
+
+N_CANDIDATES = 512
+
+NONNEGATIVE = (
+    analytic.ExpectedImprovement,
+    analytic.ConstrainedExpectedImprovement,
+    analytic.ProbabilityOfImprovement,
+    analytic.qAnalyticProbabilityOfImprovement,
+    analytic.PosteriorStandardDeviation,
+    monte_carlo.qExpectedImprovement,
+    monte_carlo.qNoisyExpectedImprovement,
+    monte_carlo.qProbabilityOfImprovement,
+    monte_carlo.qPosteriorStandardDeviation,
+    qJointEntropySearch,
+    MaxValueBase,
+)
+
+
+class CreditWeightedAcquisitionFunction(AcquisitionFunction):
+    """Any analytic or Monte Carlo acquisition of a single-output model, weighted by counterfactual credit.
+
+    >>> credit = CreditWeightedAcquisitionFunction(LogExpectedImprovement(model, best_f), bounds, t=3)
+    >>> candidate, value = optimize_acqf(credit, bounds, q=1, num_restarts=5, raw_samples=128)
+    """
+
+    shift: Tensor  # min alpha, for scale="real" only
+
+    def __init__(
+        self,
+        acq_function: AcquisitionFunction,
+        bounds: Tensor,  # 2 x d
+        *,
+        t: int | None = None,  # iterations since the initial design; None: observations beyond max(2 d, 10)
+        settings: CreditSettings | None = None,  # None: of preset="default", with a smooth field where the model allows
+        scale: Scale | None = None,  # None: told by the class of the acquisition
+        model: Model | None = None,  # gives the credits; None: the acquisition's
+        candidates: Tensor | None = None,  # m x d; None: Sobol points in the bounds
+        X_observed: Tensor | None = None,  # n x d; None: the model's training inputs
+        X_pending: Tensor | None = None,
+        seed: int | None = None,  # of candidates and paths; None: torch's global generator
+    ) -> None:
+        model = _checked_model(acq_function, model)
+        if scale not in (None, "real", "nonnegative", "log"):
+            raise SettingError(f"scale must be None, 'real', 'nonnegative' or 'log', got {scale!r}.")
+        super().__init__(model=acq_function.model)
+        self.acq_func: Any = acq_function
+        self.settings = settings if settings is not None else _default_settings(model)
+        self.scale: Scale = scale if scale is not None else scale_of(acq_function)
+        self._log = self.scale == "log"
+        self._sample_reducing = isinstance(acq_function, monte_carlo.SampleReducingMCAcquisitionFunction)
+        if X_pending is not None:
+            self.set_X_pending(X_pending)
+        outcome = Outcome(model, acq_function)
+        X = outcome.train_inputs() if X_observed is None else X_observed.detach()
+        bounds = _checked_bounds(bounds, X.shape[-1]).to(X)
+        with manual_seed(seed), torch.no_grad():
+            if candidates is None:
+                candidates = draw_sobol_samples(bounds, n=N_CANDIDATES, q=1, seed=_draw_seed()).squeeze(-2)
+            candidates = candidates.to(X)
+            mean, std = outcome.moments(X)
+            self.proxy = outcome.proxy(torch.cat([candidates, X]), len(X), bounds, self.settings)  # Z_t
+        unit, s = outcome.unit(X, mean), self.settings  # eps_c is meant for standardised values
+        self.scores: Scores = score(mean / unit, std / unit, self.proxy / unit, floor=s.floor, eps=s.eps)
+        self.t = t if t is not None else max(len(X) - max(2 * X.shape[-1], 10), 0)
+        self._power = exponent(self.t, s.tau, s.half_life)
+        self.field = self._make_field(model, X, bounds)
+        shifted = self.scale == "real" and self.field is not None
+        self.register_buffer("shift", self._least(candidates) if shifted else X.new_zeros(()))
+
+    @property
+    def credit(self) -> Tensor:  # (n,)
+        """c_i of each observation."""
+        return torch.as_tensor(self.scores.credit)
+
+    def _make_field(self, model: Model, X: Tensor, bounds: Tensor) -> torch.nn.Module | None:
+        """pi(x), or None where the factor would be one everywhere."""
+        s = self.settings
+        if s.strength == 0.0 or s.tau == 0.0 or len(X) < s.n_neighbours or not self.scores.informative:
+            return None
+        share = torch.as_tensor(self.scores.credit / self.scores.credit.max()).to(X)
+        if s.field == "knn":
+            return KNNField(X, share, bounds, s.n_neighbours)
+        return SmoothField(model, X, share)
+
+    def _least(self, candidates: Tensor) -> Tensor:
+        with torch.no_grad():
+            parts = torch.split(candidates.unsqueeze(-2), 256)
+            return torch.cat([self.acq_func(part) for part in parts]).min()
+
+    # -- pending points live in the wrapped acquisition, which knows what to do with them
+
+    @property
+    def X_pending(self) -> Tensor | None:  # type: ignore[override]
+        return getattr(self.acq_func, "X_pending", None)
+
+    @X_pending.setter
+    def X_pending(self, X_pending: Tensor | None) -> None:
+        self.set_X_pending(X_pending)
+
+    def set_X_pending(self, X_pending: Tensor | None = None) -> None:
+        """Points under evaluation; analytic acquisitions refuse them, as they do without credit."""
+        self.acq_func.set_X_pending(X_pending)
+
+    # -- evaluation
+
+    def weight(self, X: Tensor) -> Tensor:  # ... x d -> ...
+        """w_t(x) of every point."""
+        if self.field is None:
+            return torch.ones_like(X[..., 0])
+        result: Tensor = self.field(X) ** self._power
+        return result
+
+    def factor(self, X: Tensor) -> Tensor:  # ... x d -> ...
+        """(1 - lambda) + lambda w_t(x) of every point."""
+        if self.field is None:
+            return torch.ones_like(X[..., 0])
+        return (1.0 - self.settings.strength) + self.settings.strength * self.weight(X)
+
+    @t_batch_mode_transform()  # type: ignore[arg-type]
+    def forward(self, X: Tensor) -> Tensor:  # b x q x d -> b
+        """The weighted acquisition of each batch."""
+        if self.field is None:
+            plain: Tensor = self.acq_func(X)
+            return plain
+        pending = self.X_pending if self._sample_reducing else None
+        if pending is not None:
+            X = torch.cat([X, match_batch_shape(pending, X)], dim=-2)
+        if X.shape[-2] == 1:
+            return self._combine(self.acq_func(X), self.factor(X).squeeze(-1))
+        if not self._sample_reducing:
+            raise UnsupportedError(
+                f"q must be 1 for {type(self.acq_func).__name__}, got {X.shape[-2]}; "
+                "only acquisitions that reduce over samples take a weight for each point of a batch."
+            )
+        factor = self.factor(X)
+        if is_ensemble(self.model):
+            factor = factor.unsqueeze(-2)
+        values = self._combine(self.acq_func._non_reduced_forward(X), factor)  # samples x b x q
+        reduced: Tensor = self.acq_func._sample_reduction(self.acq_func._q_reduction(values))
+        return reduced
+
+    def _combine(self, alpha: Tensor, factor: Tensor) -> Tensor:
+        if self.scale == "log":
+            return alpha + factor.log()
+        surplus = alpha - self.shift
+        return torch.where(surplus > 0, factor * surplus, surplus)
+
+
+def scale_of(acq_function: AcquisitionFunction) -> Scale:
+    """How a weight combines with an acquisition, by its class."""
+    if acq_function._log:
+        return "log"
+    return "nonnegative" if isinstance(acq_function, NONNEGATIVE) else "real"
+
+
+def _default_settings(model: Model) -> CreditSettings:
+    """BoTorch searches by gradient, which the jumps of a kNN field cut short."""
+    return replace(DEFAULT.credit, field="knn" if kernel_of(model) is None else "smooth")
+
+
+def _checked_model(acq_function: Any, model: Any) -> Model:
+    name = type(acq_function).__name__
+    model = model if model is not None else getattr(acq_function, "model", None)
+    if not isinstance(acq_function, AcquisitionFunction) or not isinstance(model, Model):
+        raise SettingError(f"acq_function must be a BoTorch AcquisitionFunction with a model, got {name}.")
+    if isinstance(acq_function, OneShotAcquisitionFunction):
+        raise UnsupportedError(f"one-shot acquisitions are out of scope, got acq_function of type {name}.")
+    if model.num_outputs != 1:
+        raise UnsupportedError(f"the model of acq_function must have one output, got {model.num_outputs}.")
+    return model
+
+
+def _checked_bounds(bounds: Any, d: int) -> Tensor:
+    if not isinstance(bounds, Tensor) or bounds.shape != (2, d) or not bool((bounds[0] < bounds[1]).all()):
+        raise SettingError(f"bounds must be a 2 x {d} tensor of lower and upper limits, got {bounds!r}.")
+    return bounds
+
+
+def _draw_seed() -> int:
+    return int(torch.randint(2**31, (1,)))
+
+
+# -- construction from BoTorch's common arguments, for Ax and others
+
+
+@acqf_input_constructor(CreditWeightedAcquisitionFunction)
+def construct_inputs_credit_weighted(
+    model: Model,
+    bounds: Sequence[tuple[float, float]],  # d pairs
+    base_acqf_class: type[AcquisitionFunction] = qLogNoisyExpectedImprovement,
+    base_acqf_options: Mapping[str, Any] | None = None,
+    training_data: Any = None,
+    X_baseline: Tensor | None = None,
+    X_pending: Tensor | None = None,
+    objective: Any = None,
+    posterior_transform: Any = None,
+    constraints: Any = None,
+    t: int | None = None,
+    settings: CreditSettings | None = None,
+    scale: Scale | None = None,
+    candidates: Tensor | None = None,
+    X_observed: Tensor | None = None,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Arguments of ``CreditWeightedAcquisitionFunction`` around a base that is built by its own constructor."""
+    common = {
+        "training_data": training_data,
+        "bounds": bounds,
+        "X_baseline": X_baseline,
+        "objective": objective,
+        "posterior_transform": posterior_transform,
+        "constraints": constraints,
+    }
+    given = {name: value for name, value in common.items() if value is not None}
+    inputs = get_acqf_input_constructor(base_acqf_class)(model=model, **given, **(base_acqf_options or {}))
+    limits = torch.as_tensor(bounds, dtype=torch.double).t().contiguous()
+    return {
+        "acq_function": base_acqf_class(**inputs),
+        "bounds": limits,
+        "t": t,
+        "settings": settings,
+        "scale": scale,
+        "candidates": candidates,
+        "X_observed": X_observed,
+        "X_pending": X_pending,
+        "seed": seed,
+    }

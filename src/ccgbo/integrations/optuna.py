@@ -1,0 +1,356 @@
+"""A sampler for Optuna: ``optuna.create_study(sampler=CCGBOSampler(seed=0))``.
+
+Optuna's storage is the only memory. For every suggestion the engine is built anew from the trials found there, in the
+order of their numbers, so several processes may share a study, and a suggestion depends on nothing but
+
+    seed, trial number      every trial has its own random stream
+    trials in the storage   finished ones as observations, running ones as points under evaluation
+    "ccgbo:fit"             a study attribute: the last hyperparameters, where the next fit starts
+
+A study resumed from its storage with the same seed therefore continues as if it had never stopped.
+
+    trial in Optuna                     what the engine is told
+    complete, value finite              the value
+    complete, a constraint above 0      a failure: a place to avoid
+    complete, value infinite            a failure
+    pruned, with a reported value       that value, kept between the worst and the median complete value
+    pruned, without one; failed         a failure
+    running                             a point under evaluation
+    not in the search space             nothing
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import statistics
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceError, SpaceExhaustedError
+from ccgbo.optimizer import Optimizer
+from ccgbo.presets import Settings, resolve
+from ccgbo.records import Trial
+from ccgbo.space import Categorical, Float, Int, Parameter, Space
+
+try:
+    import optuna
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+    from optuna.samplers import BaseSampler, RandomSampler
+    from optuna.search_space import intersection_search_space
+    from optuna.storages import BaseStorage, RDBStorage
+    from optuna.study import Study, StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError as error:
+    raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
+
+CREDITS = "ccgbo:credits"  # study attribute: credit of every observation, by trial number
+FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
+CREDIT = "ccgbo:credit"  # trial attribute: its credit when it finished
+WEIGHT = "ccgbo:weight"  # trial attribute: the weight credit gave to the point when it was suggested
+
+Distributions = Mapping[str, BaseDistribution]
+
+_log = optuna.logging.get_logger("optuna.samplers.ccgbo")
+
+
+class CCGBOSampler(BaseSampler):
+    """Counterfactual Credit Guided Bayesian Optimization of one objective.
+
+    ``storage`` is the storage of the study, or its URL. With it, every trial gets the attributes ``ccgbo:weight`` and
+    ``ccgbo:credit``: Optuna has no public way from a sampler to a trial's attributes but through the storage.
+    ``store_credits=False`` stores no credits at all. Further keywords are fields of :class:`ccgbo.Settings`.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int | None = 10,  # None is the preset's: max(2 d, 10)
+        independent_sampler: BaseSampler | None = None,  # None draws at random, by seed, trial number and name
+        warn_independent_sampling: bool = True,
+        storage: str | BaseStorage | None = None,
+        store_credits: bool = True,
+        preset: str | Settings = "default",
+        **settings: Any,
+    ) -> None:
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise SettingError(f"seed must be None or a whole number >= 0, got {seed!r}.")
+        if n_startup_trials is not None and n_startup_trials < 0:
+            raise SettingError(f"n_startup_trials must be None or >= 0, got {n_startup_trials!r}.")
+        if "n_initial" in settings:
+            raise SettingError(f"n_initial is called n_startup_trials here, got n_initial={settings['n_initial']!r}.")
+        n_initial = None if n_startup_trials is None else max(n_startup_trials, 1)
+        self._settings = resolve(preset, n_initial=n_initial, **settings)
+        self._seed = _entropy() if seed is None else int(seed)
+        self._independent_sampler = independent_sampler
+        self._warn_about = set[str]() if warn_independent_sampling else None  # names already warned about
+        self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
+        self._store_credits = store_credits
+        self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
+
+    def reseed_rng(self) -> None:
+        self._seed = _entropy()
+        if self._independent_sampler is not None:
+            self._independent_sampler.reseed_rng()
+
+    # -- suggestions
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        _check_single(study)
+        return _search_space(study.get_trials(deepcopy=False))
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        _check_single(study)
+        if not search_space:
+            return {}
+        others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
+        self._forget_finished(study, others)
+        for settings in (self._settings, replace(self._settings, revisit=True)):
+            optimizer = self._optimizer(study, others, search_space, trial.number, settings)
+            with suppress(SpaceExhaustedError):  # a small grid: Optuna goes on, so points repeat
+                asked = optimizer.ask()
+                break
+        else:
+            return {}
+        params = _outward(asked.params, search_space)
+        self._suggested[study.study_name, trial.number] = params
+        _save_fit(study, search_space, optimizer)
+        if self._store_credits and asked.explanation is not None and asked.explanation.weight is not None:
+            self._annotate(study, trial, WEIGHT, asked.explanation.weight)
+        return params
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        _check_single(study)
+        self._warn_independent(trial, param_name)
+        sampler = self._independent_sampler
+        if sampler is None:  # no stream of its own: workers with one seed would all start at the same point
+            name = zlib.crc32(param_name.encode())
+            sampler = RandomSampler(seed=_derived_seed(self._seed, trial.number, name) % 2**32)
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _warn_independent(self, trial: FrozenTrial, name: str) -> None:
+        startup = self._settings.n_initial or 10
+        if self._warn_about is None or name in self._warn_about or trial.number < startup:
+            return
+        self._warn_about.add(name)
+        _log.warning(
+            f"CCGBOSampler draws {name!r} of trial {trial.number} without the model: not every finished trial has it "
+            "with this range. warn_independent_sampling=False silences this."
+        )
+
+    # -- before and after a trial
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        if self._independent_sampler is not None:
+            self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        if self._independent_sampler is not None:
+            self._independent_sampler.after_trial(study, trial, state, values)
+        self._suggested.pop((study.study_name, trial.number), None)
+        if not self._store_credits or len(study.directions) > 1:
+            return
+        done = copy.copy(trial)  # the storage still has it as running
+        done.state, done.values = state, values
+        credits = self._credits(
+            study, [done if t.number == done.number else t for t in study.get_trials(deepcopy=False)]
+        )
+        if trial.number in credits:
+            self._annotate(study, trial, CREDIT, credits[trial.number])
+            _set_study_attr(study, CREDITS, {str(number): round(credit, 4) for number, credit in credits.items()})
+
+    def credits(self, study: Study) -> dict[int, float]:
+        """Credit of every observation of a study for what is now believed to be the optimum, by trial number."""
+        _check_single(study)
+        return self._credits(study, study.get_trials(deepcopy=False))
+
+    def _credits(self, study: Study, trials: Sequence[FrozenTrial]) -> dict[int, float]:
+        search_space = _search_space(trials)
+        if not search_space:
+            return {}
+        finished = [t for t in trials if t.state.is_finished()]
+        optimizer = self._optimizer(study, finished, search_space, len(trials), self._settings)
+        with suppress(NoObservationsError):
+            return {row.trial_id: row.credit for row in optimizer.credits()}
+        return {}
+
+    def _annotate(self, study: Study, trial: FrozenTrial, key: str, value: float) -> None:
+        if self._storage is None:
+            return
+        try:
+            study_id = self._storage.get_study_id_from_name(study.study_name)
+            trial_id = self._storage.get_trial_id_from_study_id_trial_number(study_id, trial.number)
+        except KeyError:
+            raise SettingError(
+                f"storage must be the study's storage, got {self._storage!r} without trial {trial.number} "
+                f"of {study.study_name!r}."
+            ) from None
+        self._storage.set_trial_user_attr(trial_id, key, value)
+
+    # -- from the storage to the engine
+
+    def _forget_finished(self, study: Study, trials: Iterable[FrozenTrial]) -> None:
+        """Another process, or Optuna's heartbeat, may have ended a trial that was suggested here."""
+        for t in trials:
+            if t.state.is_finished():
+                self._suggested.pop((study.study_name, t.number), None)
+
+    def _optimizer(
+        self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, number: int, settings: Settings
+    ) -> Optimizer:
+        """The engine as it stands before the suggestion of a trial."""
+        direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
+        space = Space({name: _parameter(d) for name, d in search_space.items()})
+        records = self._records(study, trials, search_space, space)
+        startup = settings.initial_size(space.d)
+        for i, record in enumerate(r for r in records if r["state"] != "failed"):
+            record["origin"] = "design" if i < startup else "model"  # the engine counts its iterations by this
+        told = [r["id"] for r in records if r["state"] == "complete"]
+        optimizer = Optimizer(space, direction=direction, preset=settings, seed=_derived_seed(self._seed, number))
+        optimizer.load_state_dict(
+            optimizer.state_dict()
+            | {
+                "trials": records,
+                "told": told,
+                "design": {"seed": _derived_seed(self._seed), "given": number},
+                "fitted": _load_fit(study, search_space, len(told)),
+            }
+        )
+        return optimizer
+
+    def _records(
+        self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, space: Space
+    ) -> list[dict[str, Any]]:
+        pruned_range = _pruned_range(trials, study.direction)
+        records = []
+        for t in trials:
+            params = t.params
+            if t.state == TrialState.RUNNING:
+                params = self._suggested.get((study.study_name, t.number), {}) | params
+            if t.state == TrialState.WAITING or not search_space.keys() <= params.keys():
+                continue
+            with suppress(ValueError):  # enqueued from outside the range, or the range has changed
+                inward = _inward(params, search_space)
+                space.encode(inward)
+                records.append({"id": t.number, "params": inward, **_outcome(t, pruned_range)})
+        return records
+
+
+def _check_single(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise SettingError(f"CCGBOSampler has one objective: directions must be one, got {len(study.directions)}.")
+
+
+def _entropy() -> int:
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+
+
+def _derived_seed(*key: int) -> int:
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 2)
+
+
+# -- what a trial says
+
+
+def _pruned_range(trials: Iterable[FrozenTrial], direction: StudyDirection) -> tuple[float, float] | None:
+    """A pruned trial is not better than half of the complete ones, nor worse than all of them."""
+    values = [t.value for t in trials if t.state == TrialState.COMPLETE and t.value is not None and _feasible(t)]
+    values = [v for v in values if math.isfinite(v)]
+    if not values:
+        return None
+    worst = min(values) if direction == StudyDirection.MAXIMIZE else max(values)
+    middle = statistics.median(values)
+    return min(worst, middle), max(worst, middle)
+
+
+def _outcome(trial: FrozenTrial, pruned_range: tuple[float, float] | None) -> dict[str, Any]:
+    """State and value of the engine's record."""
+    if trial.state == TrialState.RUNNING:
+        return {"state": "pending"}
+    value = trial.value
+    if trial.state == TrialState.FAIL or value is None or not math.isfinite(value) or not _feasible(trial):
+        return {"state": "failed"}
+    if trial.state == TrialState.PRUNED:
+        if pruned_range is None:
+            return {"state": "failed"}
+        value = min(max(value, pruned_range[0]), pruned_range[1])
+    return {"state": "complete", "value": value}
+
+
+def _feasible(trial: FrozenTrial) -> bool:
+    return all(v <= 0.0 for v in trial.constraints.values())
+
+
+# -- search spaces
+
+
+def _search_space(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """What every complete trial has with the same range, as far as there is something to search."""
+    space = intersection_search_space(list(trials))
+    return {name: d for name, d in space.items() if not d.single() and _can_be_searched(d)}
+
+
+def _can_be_searched(distribution: BaseDistribution) -> bool:
+    try:
+        _parameter(distribution)
+    except SpaceError:  # a range at the limits of floating point
+        return False
+    return True
+
+
+def _parameter(d: BaseDistribution) -> Parameter:
+    if isinstance(d, FloatDistribution):
+        return Float(d.low, d.high, log=d.log, step=d.step)
+    if isinstance(d, IntDistribution):
+        return Int(d.low, d.high, log=d.log, step=d.step)
+    if isinstance(d, CategoricalDistribution):  # by index: Optuna allows choices of any type
+        return Categorical(range(len(d.choices)))
+    raise SpaceError(f"a distribution must be float, int or categorical, got {d!r}.")
+
+
+def _inward(params: Mapping[str, Any], search_space: Distributions) -> dict[str, Any]:
+    return {
+        name: int(d.to_internal_repr(params[name])) if isinstance(d, CategoricalDistribution) else params[name]
+        for name, d in search_space.items()
+    }
+
+
+def _outward(params: Mapping[str, Any], search_space: Distributions) -> dict[str, Any]:
+    return {
+        name: d.to_external_repr(params[name]) if isinstance(d, CategoricalDistribution) else params[name]
+        for name, d in search_space.items()
+    }
+
+
+# -- attributes of the study. The study that HyperbandPruner hands to a sampler has none: there, fits start afresh.
+
+
+def _load_fit(study: Study, search_space: Distributions, n_told: int) -> dict[str, Any] | None:
+    fit = getattr(study, "user_attrs", {}).get(FIT)
+    if fit is None or fit["names"] != list(search_space) or fit["n"] > n_told:
+        return None
+    return {"theta": fit["theta"], "n": fit["n"]}
+
+
+def _save_fit(study: Study, search_space: Distributions, optimizer: Optimizer) -> None:
+    fitted = optimizer.state_dict()["fitted"]
+    if fitted is not None:
+        fit = {"names": list(search_space), **fitted}
+        if getattr(study, "user_attrs", {}).get(FIT) != fit:
+            _set_study_attr(study, FIT, fit)
+
+
+def _set_study_attr(study: Study, key: str, value: Any) -> None:
+    setter = getattr(study, "set_user_attr", None)
+    if setter is not None:
+        setter(key, value)

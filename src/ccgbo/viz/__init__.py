@@ -1,0 +1,36 @@
+"""Pictures of a run: figures (matplotlib), a self-contained report, a live dashboard.
+
+Nothing heavy is loaded before it is used: matplotlib with the first figure, the server with ``ccgbo dashboard``.
+"""
+
+from ccgbo.viz.cuts import plot_map, plot_maps, plot_slices
+from ccgbo.viz.figures import (
+    plot_credit_over_time,
+    plot_importance,
+    plot_parallel,
+    plot_progress,
+    plot_regret,
+)
+from ccgbo.viz.illustration import plot_illustration, plot_six_steps
+from ccgbo.viz.importance import importance
+from ccgbo.viz.lens import CreditOverTime, Layers, Lens, replay_credits
+from ccgbo.viz.style import style
+
+__all__ = [
+    "CreditOverTime",
+    "Layers",
+    "Lens",
+    "importance",
+    "plot_credit_over_time",
+    "plot_illustration",
+    "plot_importance",
+    "plot_map",
+    "plot_maps",
+    "plot_parallel",
+    "plot_progress",
+    "plot_regret",
+    "plot_six_steps",
+    "plot_slices",
+    "replay_credits",
+    "style",
+]

@@ -1,0 +1,172 @@
+"""Slices and maps of the model: mean, uncertainty, credit field and weighted acquisition, observations by credit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.errors import SettingError
+from ccgbo.viz.axes import Axis, searched
+from ccgbo.viz.figures import dots, where
+from ccgbo.viz.importance import importance
+from ccgbo.viz.lens import Lens, Slice, Source
+from ccgbo.viz.style import BLUE, GREEN, RED, dot_area, many_axes, one_axes, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+LAYERS = {  # of a map: title, colour map
+    "mean": ("predicted value", "viridis"),
+    "std": ("uncertainty", "cividis"),
+    "credit": ("credit field", "cividis"),
+    "base": ("base acquisition", "viridis"),
+    "weighted": ("weighted acquisition", "viridis"),
+}
+
+
+def plot_map(
+    source: Source | Lens,
+    x: str | None = None,
+    y: str | None = None,
+    *,
+    layer: str = "mean",
+    through: Mapping[str, Any] | None = None,
+    m: int = 61,
+    colorbar: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """One layer of the model over two parameters; the other parameters are held at ``through``.
+
+    Without ``x`` and ``y`` the two most important parameters are taken, without ``through`` the recommended point.
+    Dots are the observations, projected, sized by credit.
+    """
+    if layer not in LAYERS:
+        raise SettingError(f"layer must be one of {list(LAYERS)}, got {layer!r}.")
+    lens = source if isinstance(source, Lens) else Lens(source)
+    x, y = _pair(lens, x, y)
+    ax = one_axes(ax)
+    cut = lens.map(x, y, m=m, through=through)
+    title, cmap = LAYERS[layer]
+    grid = np.ma.masked_invalid(getattr(cut.layers, layer))
+    image = ax.pcolormesh(_edges(cut.x), _edges(cut.y), grid, cmap=cmap, rasterized=True)
+    if colorbar:
+        ax.figure.colorbar(image, ax=ax, pad=0.02)
+    dots(ax, where(lens.space, x, lens.trials), where(lens.space, y, lens.trials), dot_area(lens.credits, scale=0.8))
+    _dress(ax, cut.x, "x")
+    _dress(ax, cut.y, "y")
+    ax.set_title(title)
+    return ax
+
+
+def plot_maps(
+    source: Source | Lens,
+    x: str | None = None,
+    y: str | None = None,
+    *,
+    layers: Sequence[str] = ("mean", "std", "credit", "weighted"),
+    through: Mapping[str, Any] | None = None,
+    m: int = 61,
+    axes: Any = None,
+) -> Any:
+    """Several layers side by side, two in a row."""
+    lens = source if isinstance(source, Lens) else Lens(source)
+    x, y = _pair(lens, x, y)
+    columns = min(2, len(layers))
+    grid = many_axes(axes, -(-len(layers) // columns), columns, each=(0.55, 0.6))
+    for ax, layer in zip(grid.flat, layers):
+        plot_map(lens, x, y, layer=layer, through=through, m=m, ax=ax)
+    for ax in grid.flat[len(layers) :]:
+        ax.set_visible(False)
+    return grid
+
+
+def plot_slices(
+    source: Source | Lens,
+    parameters: Sequence[str] | None = None,
+    *,
+    through: Mapping[str, Any] | None = None,
+    m: int = 101,
+    axes: Any = None,
+) -> Any:
+    """Along each parameter: mean and 95 % band with the observations above, credit field and acquisition below.
+
+    Returns axes (2, k) for k parameters; the four most important ones if none are named.
+    """
+    lens = source if isinstance(source, Lens) else Lens(source)
+    names = list(parameters) if parameters is not None else list(importance(lens))[:4]
+    grid = many_axes(axes, 2, len(names), each=(0.5, 0.5))
+    for column, name in enumerate(names):
+        cut = lens.slice(name, m=m, through=through)
+        top, bottom = grid[:, column]
+        _posterior(top, lens, cut)
+        _guidance(bottom, cut)
+        _dress(top, cut.x, "x")
+        _dress(bottom, cut.x, "x")
+        top.set_xlabel("")
+        if column == 0:
+            top.set_ylabel("value")
+            bottom.set_ylabel("share of its maximum")
+            bottom.legend(loc="best", fontsize="small")
+    return grid
+
+
+def _posterior(ax: Axes, lens: Lens, cut: Slice) -> None:
+    x, mean, band = cut.x.at, cut.layers.mean, 1.96 * cut.layers.std
+    if cut.x.labels:
+        ax.errorbar(x, mean, band, fmt="s", color=BLUE, capsize=3)
+    else:
+        ax.fill_between(x, mean - band, mean + band, color=BLUE, alpha=0.15, linewidth=0)
+        ax.plot(x, mean, color=BLUE)
+    values = [trial.value for trial in lens.trials]
+    dots(ax, where(lens.space, cut.x.name, lens.trials), values, dot_area(lens.credits, scale=0.8))
+    tidy(ax)
+
+
+def _guidance(ax: Axes, cut: Slice) -> None:
+    mark = {"linestyle": "none", "marker": "o"} if cut.x.labels else {}
+    ax.plot(cut.x.at, cut.layers.credit, color=RED, label="credit field", **mark)  # type: ignore[arg-type]
+    ax.plot(cut.x.at, share(cut.layers.base), color=GREEN, label="acquisition", linestyle=":", alpha=0.9)
+    ax.plot(cut.x.at, share(cut.layers.weighted), color=GREEN, label="with credit", **mark)  # type: ignore[arg-type]
+    ax.set_ylim(-0.04, 1.08)
+    tidy(ax)
+
+
+def share(values: Array) -> Array:
+    """Between 0 at the least and 1 at the largest finite value; a flat line stays at one."""
+    low, high = np.nanmin(values), np.nanmax(values)
+    return (values - low) / (high - low) if high > low else np.ones_like(values)
+
+
+def _pair(lens: Lens, x: str | None, y: str | None) -> tuple[str, str]:
+    """The parameters asked for, and the most important ones in place of those not named."""
+    if len(searched(lens.space)) < 2:
+        raise SettingError(f"a map needs two parameters, the space has {searched(lens.space)!r}; use plot_slices.")
+    if x is not None and y is not None:
+        return x, y
+    free = [name for name in importance(lens) if name not in (x, y)]
+    first = x if x is not None else free.pop(0)
+    return first, y if y is not None else free.pop(0)
+
+
+def _edges(axis: Axis) -> Array:
+    """Cell borders around the points of an axis, halfway in the scale it is drawn in."""
+    at = np.log(axis.at) if axis.log else axis.at
+    if len(at) == 1:
+        return np.array([at[0] - 0.5, at[0] + 0.5])
+    middle = 0.5 * (at[1:] + at[:-1])
+    edges = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
+    return np.exp(edges) if axis.log else edges
+
+
+def _dress(ax: Axes, axis: Axis, side: str) -> None:
+    """Name, scale and ticks of a parameter along one side."""
+    getattr(ax, f"set_{side}label")(axis.name)
+    if axis.labels:
+        getattr(ax, f"set_{side}ticks")(range(len(axis.labels)), axis.labels)
+    elif axis.log:
+        getattr(ax, f"set_{side}scale")("log")

@@ -1,0 +1,248 @@
+"""A look inside an optimizer at one moment: posterior, credits, credit field, base and weighted acquisition.
+
+The one module of ``viz`` that reads an optimizer's internals. Looking changes nothing: the generator is a copy and no
+refit is committed, so the next ``ask`` suggests what it would have suggested.
+
+    n  observations in the model, m  points looked at
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.acquisition import Context, Score, weigh
+from ccgbo.acquisition.factors import SuccessFactor
+from ccgbo.credit.field import FIELDS, credit_factor
+from ccgbo.credit.proxy import Optima
+from ccgbo.credit.scores import Scores
+from ccgbo.errors import SettingError
+from ccgbo.model import Data, Fitted, Model, build_model
+from ccgbo.optimizer import Optimizer
+from ccgbo.records import Trial
+from ccgbo.search import near, scatter
+from ccgbo.space import Space
+from ccgbo.surrogate.paths import Paths, draw_paths
+from ccgbo.threads import blas_threads
+from ccgbo.viz.axes import Axis, axis_of
+
+Array = NDArray[np.float64]
+
+REFIT_GROWTH = 1.25  # a replay refits when the observations have grown by this factor
+REFIT_LIMIT = 300  # and keeps the last fit beyond this many: later ones change little and cost O(n^3) each
+
+
+class HasOptimizer(Protocol):
+    """A study: whatever can give an optimizer with all it was told."""
+
+    def optimizer(self) -> Optimizer: ...
+
+
+Source = Optimizer | HasOptimizer
+
+
+def optimizer_of(source: Source) -> Optimizer:
+    return source if isinstance(source, Optimizer) else source.optimizer()
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The model at m points; mean and std in the user's units, the acquisition as the search sees it."""
+
+    mean: Array
+    std: Array
+    credit: Array  # pi(x) in (0, 1], one everywhere while credit says nothing
+    weight: Array  # w_t(x)
+    base: Array  # alpha(x)
+    weighted: Array  # Eq. (4), what the next suggestion maximises
+
+    def shaped(self, shape: tuple[int, ...], hidden: NDArray[np.bool_]) -> Layers:
+        """As a grid, NaN where a point may not be evaluated."""
+        return Layers(*(np.where(hidden, np.nan, getattr(self, f)).reshape(shape) for f in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The model along one parameter."""
+
+    x: Axis
+    layers: Layers  # (m,)
+    through: Mapping[str, Any]  # the point the other parameters are held at
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """The model over two parameters."""
+
+    x: Axis
+    y: Axis
+    layers: Layers  # (len(y), len(x))
+    through: Mapping[str, Any]
+
+
+class Lens:
+    """Everything ``ask`` would look at now. Raises NoObservationsError before the first value."""
+
+    def __init__(self, source: Source) -> None:
+        opt = optimizer_of(source)
+        self.space: Space = opt.space
+        self.direction, self.settings = opt.direction, opt.settings
+        self._history, rng = opt._history, copy.deepcopy(opt._rng)
+        with blas_threads(1):
+            self.model: Model = opt._posterior(commit=False)
+            gp, s, t = self.model.gp, opt.settings, opt._history.iteration
+            U = scatter(opt.space, s.search, rng)
+            self.optima: Optima = opt._optima(self.model, U, rng)
+            self.scores: Scores = opt._scores(self.model, self.optima)
+            credit = credit_factor(gp, self.scores.credit, s.credit, t)
+            factors = [credit, opt._prior_factor(t), SuccessFactor.build(gp, opt._history.features("failed"))]
+            with_pending = opt._with_pending(gp, rng)
+            guided = self.scores if s.credit.strength else None
+            U = np.concatenate([U, near(opt.space, opt._centres(self.model, guided), s.search.n_local, rng)])
+            incumbent = float(self.model.mean.max())
+            context = Context(with_pending, incumbent, self.optima, rng, s.credit.n_features, t)
+            self.base: Score = s.acquisition.bind(context)
+            self.weighted: Score = weigh(self.base, s.acquisition.scale, factors, opt.space.features(U))[0]
+        self.iteration, self._credit = t, credit
+        self._rng = rng
+
+    # -- the observations
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """The trial behind each of the n observations in the model."""
+        return [self._history.observed(row) for row in self.model.rows]
+
+    @cached_property
+    def observed(self) -> tuple[Array, Array]:
+        """Posterior mean (n,) and standard deviation (n,) at the observations, in the user's units."""
+        return self._in_user_units(self.model.mean, self.model.std)
+
+    @property
+    def credits(self) -> Array:  # (n,)
+        return self.scores.credit
+
+    @property
+    def proxy(self) -> float:
+        """Z_t in the user's units."""
+        return float(self._in_user_units(np.array([self.scores.z]), np.zeros(1))[0][0])
+
+    @property
+    def gap(self) -> Array:  # (n,)
+        """|Z_t - mu_i| / sqrt(sigma_i^2 + eps_c): how many standard deviations below the proxy each one lies."""
+        spread = np.sqrt(self.model.std**2 + self.settings.credit.eps)
+        result: Array = np.abs(self.scores.z - self.model.mean) / spread
+        return result
+
+    def paths(self, k: int) -> Paths:
+        """k posterior paths, in the model's units."""
+        return draw_paths(self.model.gp, k, copy.deepcopy(self._rng), n_features=self.settings.credit.n_features)
+
+    # -- the space
+
+    def at(self, params: Sequence[Mapping[str, Any]]) -> Layers:
+        """The model at points of the space."""
+        return self.at_units(np.array([self.space.encode(point) for point in params]).reshape(-1, self.space.d))
+
+    def at_units(self, U: Array) -> Layers:  # (m, d)
+        F = self.space.features(self.space.snap(U))
+        with blas_threads(1):
+            mean, std = self._in_user_units(*self.model.gp.predict(F))
+            ones = np.ones(len(F))
+            weight = ones if self._credit is None else self._credit.weight(F)
+            return Layers(mean, std, self._field(F), weight, self.base(F), self.weighted(F))
+
+    def to_user_units(self, y: Array) -> Array:
+        """Values of the model (mean, paths) as the user would write them."""
+        result: Array = self._history.sign * self.model.outcome.inverse(y)
+        return result
+
+    def _in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
+        return self.to_user_units(mean), std * self.model.outcome.slope(mean)
+
+    def _field(self, F: Array) -> Array:
+        """pi(x), shown even where ``strength=0`` keeps it from acting."""
+        c = self.settings.credit
+        if len(self.credits) < max(c.n_neighbours, 2) or not self.scores.informative:
+            return np.ones(len(F))
+        return FIELDS[c.field](self.model.gp, self.credits, c.n_neighbours)(F)
+
+    # -- cuts through the space
+
+    def slice(self, name: str, *, m: int = 101, through: Mapping[str, Any] | None = None) -> Slice:
+        """Along one parameter, the others held at ``through`` (the recommended point if not given)."""
+        axis, centre = axis_of(self.space, name, m), self._centre([name], through)
+        U = np.repeat(centre[None, :], len(axis.units), axis=0)
+        U[:, self.space.names.index(name)] = axis.units
+        layers, hidden = self._visible(U)
+        return Slice(axis, layers.shaped((len(axis.units),), hidden), self.space.decode(centre))
+
+    def map(self, x: str, y: str, *, m: int = 61, through: Mapping[str, Any] | None = None) -> Map:
+        """Over two parameters, the others held at ``through`` (the recommended point if not given)."""
+        if x == y:
+            raise SettingError(f"x and y must be different parameters, got {x!r} twice.")
+        across, up, centre = axis_of(self.space, x, m), axis_of(self.space, y, m), self._centre([x, y], through)
+        shape = len(up.units), len(across.units)
+        U = np.repeat(centre[None, :], shape[0] * shape[1], axis=0)
+        U[:, self.space.names.index(x)] = np.tile(across.units, shape[0])
+        U[:, self.space.names.index(y)] = np.repeat(up.units, shape[1])
+        layers, hidden = self._visible(U)
+        return Map(across, up, layers.shaped(shape, hidden), self.space.decode(centre))
+
+    def _visible(self, U: Array) -> tuple[Layers, NDArray[np.bool_]]:
+        snapped = self.space.snap(U)
+        hidden = ~self.space.feasible(snapped) if self.space.constraints else np.zeros(len(U), dtype=bool)
+        return self.at_units(snapped), hidden
+
+    def _centre(self, names: Sequence[str], through: Mapping[str, Any] | None) -> Array:  # (d,)
+        """The best predicted observation in which the parameters looked at are active, or the point given."""
+        if through is not None:
+            return self.space.encode(through)
+        for i in np.argsort(-self.model.mean, kind="stable"):
+            if all(name in self.trials[i].params for name in names):
+                return self.space.encode(self.trials[i].params)
+        raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
+
+
+# -- credit in the past
+
+
+@dataclass(frozen=True, slots=True)
+class CreditOverTime:
+    """Credits of every observation as they were after each of several numbers of observations."""
+
+    trial_ids: tuple[int, ...]  # (n,) in the order they were told
+    after: NDArray[np.intp]  # (c,) numbers of observations
+    credits: Array  # (n, c), NaN before an observation was made
+
+
+def replay_credits(source: Source, *, columns: int = 80) -> CreditOverTime:
+    """The credits after 2, 3, ... observations, at most ``columns`` times, recomputed from what was told.
+
+    Hyperparameters are refitted where the observations have grown by a quarter; the credits of a live run, which
+    refits more often, can differ a little.
+    """
+    opt = optimizer_of(source)
+    data = opt._history.data()
+    n = len(data.values)
+    after = np.unique(np.linspace(min(2, n), n, min(columns, max(n - 1, 1))).round().astype(int)) if n else np.arange(0)
+    out = np.full((n, len(after)), np.nan)
+    rng, fitted = np.random.default_rng(0), None
+    settings = replace(opt.settings.fit, refit_growth=0.0)
+    with blas_threads(1):
+        for column, k in enumerate(after):
+            part = Data(data.F[:k], data.values[:k], data.noise[:k])
+            due = fitted is None or (k >= REFIT_GROWTH * fitted.n and k <= REFIT_LIMIT)
+            # with fitted.n == k nothing is due: the posterior of these k under the last hyperparameters
+            known = fitted if due or fitted is None else Fitted(fitted.theta, int(k))
+            model = build_model(part, opt.space.groups, settings, opt.settings.outcome, None, known)
+            fitted = model.fitted if due else fitted
+            U = scatter(opt.space, opt.settings.search, rng)
+            out[model.rows, column] = opt._scores(model, opt._optima(model, U, rng)).credit
+    return CreditOverTime(tuple(opt._history.told), after, out)

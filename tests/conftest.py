@@ -1,0 +1,29 @@
+"""Shared data: small, seeded, and the same for every test that asks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ccgbo.surrogate.gp import GP, Hyper
+from ccgbo.surrogate.kernels import get_kernel
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def make_gp(n: int = 20, p: int = 3, *, kernel: str = "matern52", noise: float = 0.01, seed: int = 0) -> GP:
+    """A posterior of a smooth function with lengthscales that differ by dimension."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, p))
+    y = np.sin(5.0 * X).sum(axis=1) + 0.1 * rng.standard_normal(n)
+    y = (y - y.mean()) / (y.std() or 1.0)
+    hyper = Hyper(lengthscales=np.linspace(0.4, 0.7, p), signal=1.3, noise=noise)
+    return GP.from_data(get_kernel(kernel), hyper, X, y)
+
+
+@pytest.fixture
+def gp() -> GP:
+    return make_gp()

@@ -1,0 +1,121 @@
+"""The likelihood, its gradient, the priors and where a fit ends."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.stats import multivariate_normal
+
+from ccgbo.errors import SettingError
+from ccgbo.surrogate.fit import HVARFNER, Energy, FitSettings, LengthscalePrior, LogNormal, fit, hyper_of
+from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.kernels import get_kernel
+
+MLE = FitSettings(lengthscale_prior=None, noise_prior=None, signal_prior=None)
+
+
+def draw(n: int = 40, p: int = 3, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, p))
+    y = np.sin(6 * X[:, 0]) + 0.5 * X[:, 1] + noise * rng.standard_normal(n)
+    return X, (y - y.mean()) / y.std()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        MLE,
+        FitSettings(),
+        FitSettings(kernel="matern32"),
+        FitSettings(kernel="rbf", lengthscale_prior=HVARFNER),
+        FitSettings(learn_signal=False, signal_prior=None),
+    ],
+)
+@pytest.mark.parametrize("groups", [[0, 1, 2], [0, 1, 1]])
+def test_the_gradient_matches_finite_differences(settings: FitSettings, groups: list[int]) -> None:
+    X, y = draw()
+    given_noise = np.where(np.arange(40) % 3 == 0, 0.02, np.nan)
+    energy = Energy(X, y, np.array(groups), settings, given_noise)
+    theta = np.array([0.1, -0.4, 0.3][: energy.g] + [0.2, -2.0])
+    numeric = approx_fprime(theta, lambda t: energy(t)[0], 1e-6)
+    np.testing.assert_allclose(energy(theta)[1], numeric, atol=1e-5)
+
+
+def test_the_energy_without_priors_is_minus_the_log_likelihood_per_observation() -> None:
+    X, y = draw()
+    theta = np.array([0.0, -0.3, 0.2, 0.1, -3.0])
+    gp = GP.from_data(get_kernel("matern52"), hyper_of(theta, np.arange(3)), X, y)
+    energy = Energy(X, y, np.arange(3), MLE, None)
+    assert energy(theta)[0] == pytest.approx(-gp.log_likelihood() / 40, rel=1e-10)
+
+
+def test_the_exchangeable_prior_is_the_gaussian_it_says_it_is() -> None:
+    prior, x = LengthscalePrior(offset=-0.7, scale=0.5, shared_sd=1.0, each_sd=0.3), np.array([0.2, -0.5, 0.9, 0.1])
+    cov = 0.3**2 * np.eye(4) + 1.0 * np.ones((4, 4))
+    normal = multivariate_normal(np.full(4, -0.7 + 0.5 * math.log(4)), cov)
+    reference = normal.logpdf(normal.mean) - normal.logpdf(x)
+    energy, gradient = prior.energy(x)
+    assert energy == pytest.approx(reference, rel=1e-10)
+    np.testing.assert_allclose(gradient, approx_fprime(x, lambda t: prior.energy(t)[0], 1e-7), atol=1e-5)
+
+
+def test_the_exchangeable_prior_costs_a_common_shift_less_than_a_split() -> None:
+    prior = LengthscalePrior()
+    mode = prior.mode(4)
+    together = prior.energy(np.full(4, mode + 0.5))[0]
+    apart = prior.energy(mode + np.array([0.5, -0.5, 0.5, -0.5]))[0]
+    assert together < 0.2 * apart
+
+
+def test_the_high_dimensional_prior_grows_with_the_root_of_the_dimension() -> None:
+    assert math.exp(HVARFNER.mode(1000) - HVARFNER.mode(10)) == pytest.approx(10.0)
+
+
+def test_maximum_likelihood_recovers_the_noise_and_finds_the_idle_dimension() -> None:
+    X, y = draw(n=150, noise=0.2)
+    hyper = hyper_of(fit(X, y, np.arange(3), MLE).theta, np.arange(3))
+    scale = np.std(np.sin(6 * X[:, 0]) + 0.5 * X[:, 1])
+    assert math.sqrt(hyper.noise) == pytest.approx(0.2 / scale, rel=0.4)
+    assert hyper.lengthscales[2] > 3 * hyper.lengthscales[0]
+
+
+def test_a_warm_start_at_the_optimum_needs_few_calls_and_stays() -> None:
+    X, y = draw()
+    cold = fit(X, y, np.arange(3), FitSettings())
+    warm = fit(X, y, np.arange(3), FitSettings(), start=cold.theta)
+    assert warm.calls < cold.calls / 2
+    assert warm.energy <= cold.energy + 1e-9
+
+
+def test_a_poor_warm_start_is_left_for_a_fresh_one() -> None:
+    X, y = draw()
+    poor = np.array([6.0, 6.0, 6.0, -6.0, 1.0])
+    cold = fit(X, y, np.arange(3), FitSettings())
+    assert fit(X, y, np.arange(3), FitSettings(), start=poor).energy <= cold.energy + 1e-3
+
+
+def test_unit_signal_stays_unit() -> None:
+    X, y = draw()
+    settings = FitSettings(lengthscale_prior=HVARFNER, signal_prior=None, learn_signal=False)
+    assert hyper_of(fit(X, y, np.arange(3), settings).theta, np.arange(3)).signal == 1.0
+
+
+@pytest.mark.parametrize("y", [np.zeros(5), np.array([0.0, 0, 0, 0, 2.2]), np.full(5, 1e8)])
+def test_a_fit_to_any_y_is_finite(y: np.ndarray) -> None:
+    X = np.random.default_rng(0).random((5, 2))
+    for data in (X, np.repeat(X[:1], 5, axis=0)):
+        assert np.all(np.isfinite(fit(data, y, np.arange(2), MLE).theta))
+        assert np.all(np.isfinite(fit(data, y, np.arange(2), FitSettings()).theta))
+
+
+def test_bad_settings_name_the_field_the_rule_and_the_value() -> None:
+    with pytest.raises(SettingError, match=r"kernel must be one of .* got 'cubic'"):
+        FitSettings(kernel="cubic")
+    with pytest.raises(SettingError, match=r"refit_growth must be >= 0, got -1"):
+        FitSettings(refit_growth=-1)
+    with pytest.raises(SettingError, match=r"each_sd must be > 0, got 0"):
+        LengthscalePrior(each_sd=0)
+    assert LogNormal(mean=0.0, sd=2.0).energy(2.0) == (0.5, 0.5)
