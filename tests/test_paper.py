@@ -219,7 +219,7 @@ def test_lambda_zero_is_exactly_gp_ucb() -> None:
 
 @pytest.mark.parametrize("preset", ["paper", "default"])
 def test_tau_zero_weighs_everything_by_exactly_one(preset: str) -> None:
-    opt = told(12, preset=preset, credit={"tau": 0.0})
+    opt = told(12, preset=preset, credit={"tau": 0.0}, acquisition="ucb")
     why = opt.explain(opt.ask())
     assert why.factor == 1.0 and why.weight == 1.0
 
@@ -235,9 +235,11 @@ def test_ask_maximises_the_credited_ucb_over_the_candidates() -> None:
 
 
 def test_credits_are_those_that_the_next_ask_uses() -> None:
-    opt = told(15)
+    opt = told(15, acquisition="ucb")
     by_id = {row.trial_id: row.credit for row in opt.credits()}
-    for neighbour in opt.explain(opt.ask()).neighbours:
+    near = opt.explain(opt.ask()).neighbours
+    assert len(near) == 5
+    for neighbour in near:
         assert neighbour.credit == by_id[neighbour.trial_id]
 
 

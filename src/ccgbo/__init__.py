@@ -6,8 +6,9 @@ result = ccgbo.maximize(f, {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, n_trials=60, s
 result.best_params, result.best_value
 """
 
-from ccgbo.acquisition import EI, JES, MES, UCB, LogEI, ThompsonSampling
+from ccgbo.acquisition import EI, JES, MES, UCB, Alternate, LogEI, ThompsonSampling
 from ccgbo.acquisition.factors import Gaussian
+from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.errors import (
     CcgboError,
@@ -41,6 +42,8 @@ from ccgbo.space import (
     load_space,
     save_space,
 )
+from ccgbo.storage import StudyInfo, list_studies
+from ccgbo.study import Study
 from ccgbo.surrogate.fit import FitSettings, LengthscalePrior, LogNormal
 
 __version__ = "0.1.0"
@@ -50,6 +53,7 @@ __all__ = [
     "JES",
     "MES",
     "UCB",
+    "Alternate",
     "Bool",
     "Categorical",
     "CcgboError",
@@ -81,7 +85,9 @@ __all__ = [
     "SpaceError",
     "SpaceExhaustedError",
     "StorageError",
+    "Study",
     "StudyExistsError",
+    "StudyInfo",
     "StudyNotFoundError",
     "TellError",
     "ThompsonSampling",
@@ -90,8 +96,11 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "high_dimensional",
+    "list_studies",
     "load_space",
     "lower_weight",
+    "maximize",
+    "minimize",
     "regret_factor",
     "save_space",
     "upper_weight",

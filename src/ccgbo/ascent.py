@@ -27,7 +27,7 @@ def ascend(
     scale: Array,  # (p,)
     steps: int,
     first: float = 0.2,  # length of the first step, in lengthscales
-    tolerance: float = 1e-6,  # a gain below this, relative to 1 + |value|, counts as none
+    tolerance: float = 1e-5,  # a gain below this, relative to 1 + |value|, counts as none
 ) -> tuple[Array, Array]:  # (b, p), (b,)
     """Points at least as high as the starts, and their values."""
     scale = np.minimum(scale, 1.0)  # a step far beyond the box tells nothing
@@ -55,6 +55,6 @@ def ascend(
         direction = metric * gradient
         value = np.where(better, trial_value, value)
         stalled = np.where(gain > tolerance * (1.0 + np.abs(value)), 0, stalled + 1)
-        if np.all(stalled >= 3):
+        if np.all(stalled >= 2):
             break
     return x, value

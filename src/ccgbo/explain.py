@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Factor, Score
+from ccgbo.acquisition import Acquisition, Factor, Score
 from ccgbo.credit.field import CreditFactor
 from ccgbo.credit.proxy import Optima
 from ccgbo.credit.scores import Scores
@@ -31,6 +31,7 @@ def explain_choice(
     model: Model,
     settings: Settings,
     t: int,
+    acquisition: Acquisition,
     alpha: Score,
     factors: Sequence[Factor | None],
     optima: Optima | None,
@@ -45,7 +46,7 @@ def explain_choice(
     return Explanation(
         reason="suggested by the model",
         t=t,
-        acquisition=type(settings.acquisition).__name__,
+        acquisition=type(acquisition).__name__,
         mean=user_mean,
         std=user_std,
         base=float(alpha(f)[0]),

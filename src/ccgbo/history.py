@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from ccgbo.errors import TellError, UnknownTrialError, UnsupportedError
 from ccgbo.model import Data
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
-from ccgbo.space import Space
+from ccgbo.space import Categorical, Parameter, Space
+from ccgbo.space.numeric import is_finite
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class History:
         """A new pending trial."""
         trial = Trial(
             id=self.next_id,
-            params=dict(params) if params is not None else self.space.decode(u),
+            params=self.space.canonical(params) if params is not None else self.space.decode(u),
             origin=origin,
             explanation=why,
         )
@@ -140,12 +140,14 @@ def outcome_of(value: Any, *, failed: bool, noise_variance: Any, error: str | No
 
 def _number(value: Any) -> float:
     """A float from any single number; infinities and NaN pass, text and booleans do not."""
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.size != 1):
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    if isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str | bytes):
         raise UnsupportedError(f"several objectives are out of scope: value must be one number, got {value!r}.")
-    if value is None or isinstance(value, str | bytes | bool | np.bool_):
+    if value is None or isinstance(value, str | bytes | bool | np.bool_ | complex):
         raise TellError(f"value must be a number, got {value!r}.")
     try:
-        return float(value.item() if isinstance(value, np.ndarray) else value)
+        return float(value)
     except OverflowError:  # an int beyond the largest float
         return math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
@@ -155,9 +157,23 @@ def _number(value: Any) -> float:
 def _noise(noise_variance: Any) -> float | None:
     if noise_variance is None:
         return None
-    if isinstance(noise_variance, bool) or not isinstance(noise_variance, Real):
-        raise TellError(f"noise_variance must be None or a number >= 0, got {noise_variance!r}.")
-    number = float(noise_variance)
-    if not 0.0 <= number < math.inf:
-        raise TellError(f"noise_variance must be finite and >= 0, got {noise_variance!r}.")
-    return number
+    if not is_finite(noise_variance) or noise_variance < 0:
+        raise TellError(f"noise_variance must be None or a finite number >= 0, got {noise_variance!r}.")
+    return float(noise_variance)
+
+
+def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:
+    """The points of a list of dicts, or of a DataFrame, in which an inactive parameter is a missing value."""
+    if not hasattr(params, "to_dict") or isinstance(params, Mapping):
+        return list(params)
+    rows = params.to_dict("records")
+    return [{name: value for name, value in row.items() if not _missing(value, space.get(name))} for row in rows]
+
+
+def _missing(value: Any, parameter: Parameter | None) -> bool:
+    """None, NaN, NaT and pandas' NA, unless None is one of the choices."""
+    if isinstance(parameter, Categorical) and parameter.find(value) is not None:
+        return False
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )

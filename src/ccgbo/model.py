@@ -71,7 +71,9 @@ def build_model(
     y = transform.forward(data.values[rows])
     noise = _standard_noise(data.noise[rows], transform, y)
     start = None if fitted is None else fitted.theta
-    result = fit(data.F[rows], y, groups, settings, given_noise=noise, start=start)
+    few = _spread(y, settings.fit_points)
+    few_noise = None if noise is None else noise[few]
+    result = fit(data.F[rows[few]], y[few], groups, settings, given_noise=few_noise, start=start)
     gp = GP.from_data(get_kernel(settings.kernel), hyper_of(result.theta, groups), data.F[rows], y, noise)
     return Model(gp, rows, transform, Fitted(result.theta, n), gp, rows, *gp.at_observations())
 
@@ -110,6 +112,15 @@ def _rows(values: Array, most: int) -> NDArray[np.intp]:
     best = np.argsort(-values, kind="stable")[: most // 2]
     rest = np.setdiff1d(np.arange(n), best)[-(most - most // 2) :]
     return np.sort(np.concatenate([best, rest]))
+
+
+def _spread(y: Array, most: int) -> NDArray[np.intp]:
+    """All rows, or beyond ``most`` evenly spaced ones in the order of y: a likelihood call costs O(n^3)."""
+    n = len(y)
+    if n <= most:
+        return np.arange(n)
+    places = np.linspace(0, n - 1, most).round().astype(int)
+    return np.sort(np.argsort(y, kind="stable")[places])
 
 
 def _standard_noise(noise: Array, outcome: Outcome, y: Array) -> Array | None:

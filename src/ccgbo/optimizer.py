@@ -9,13 +9,13 @@ The only stateful class of the library. It does no I/O; its state is plain data 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Context, weigh
+from ccgbo.acquisition import Context, turn, weigh
 from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
 from ccgbo.credit.field import credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths
@@ -23,7 +23,7 @@ from ccgbo.credit.scores import Scores, score
 from ccgbo.design import design_points
 from ccgbo.errors import NoObservationsError, SettingError, TellError, UnsupportedError
 from ccgbo.explain import explain_choice, in_user_units
-from ccgbo.history import History, outcome_of
+from ccgbo.history import History, outcome_of, table_rows
 from ccgbo.model import Fitted, Model, build_model
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
@@ -108,25 +108,25 @@ class Optimizer:
         s, t, rng, space = self.settings, self._history.iteration, self._rng, self.space
         model = self._posterior(commit=True)  # mu_t, sigma_t
         U = scatter(space, s.search, rng)  # X_cand
-        optima, scores = self._credit(model, U, rng)  # Z_t; l_i, s_i, r_i, c_i
-        credit = credit_factor(model.gp, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
+        acquisition, credited = turn(s.acquisition, t)
+        optima, scores = self._credit(model, U, rng, acquisition.needs_optima)  # Z_t; l_i, s_i, r_i, c_i
+        credit = credit_factor(model.gp, scores.credit, s.credit, t) if scores and credited else None  # pi(x), w_t(x)
         factors = [credit, self._prior_factor(t), SuccessFactor.build(model.gp, self._history.features("failed"))]
         gp = self._with_pending(model.gp, rng)
         U = np.concatenate([U, near(space, self._centres(model, scores), s.search.n_local, rng)])
         context = Context(gp, float(model.mean.max()), optima, rng, s.credit.n_features, t)
-        alpha = s.acquisition.bind(context)
-        weighted, values = weigh(alpha, s.acquisition.scale, factors, space.features(U))  # Eq. (4)
+        alpha = acquisition.bind(context)
+        weighted, values = weigh(alpha, acquisition.scale, factors, space.features(U))  # Eq. (4)
         u = maximise(weighted, space, U, values, s.search, self._taken(), scale=gp.hyper.lengthscales, rng=rng)  # x_new
-        return u, "model", explain_choice(u, self._history, model, s, t, alpha, factors, optima, scores)
+        return u, "model", explain_choice(u, self._history, model, s, t, acquisition, alpha, factors, optima, scores)
 
-    def _credit(self, model: Model, U: Array, rng: np.random.Generator) -> tuple[Optima | None, Scores | None]:
-        """The maxima of K posterior paths, and what they say of each observation in the model."""
-        if self.settings.credit.strength == 0.0:
-            if not self.settings.acquisition.needs_optima:
-                return None, None
-            return self._optima(model, U, rng), None
-        optima = self._optima(model, U, rng)
-        return optima, self._scores(model, optima)
+    def _credit(
+        self, model: Model, U: Array, rng: np.random.Generator, needed: bool
+    ) -> tuple[Optima | None, Scores | None]:
+        """The maxima of K posterior paths, and what they say of each observation in the model; None where unused."""
+        credited = self.settings.credit.strength > 0.0
+        optima = self._optima(model, U, rng) if credited or needed else None
+        return optima, self._scores(model, optima) if credited and optima is not None else None
 
     def _optima(self, model: Model, U: Array, rng: np.random.Generator) -> Optima:
         c, gp = self.settings.credit, model.gp
@@ -160,7 +160,8 @@ class Optimizer:
 
     def _taken(self) -> Taken:
         states = ("pending", "failed") if self.settings.revisit else ("pending", "failed", "complete")
-        return Taken(np.concatenate([self._history.features(state) for state in states]))  # type: ignore[arg-type]
+        F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
+        return Taken(F, self.space, self._history.features("pending"), self.settings.search.separation)
 
     # -- the initial design
 
@@ -179,6 +180,10 @@ class Optimizer:
         return any_free(U, self.space, taken, self._rng)
 
     # -- tell
+
+    def enqueue(self, params: Mapping[str, Any]) -> Trial:
+        """A point that is evaluated without having been asked for: pending from now on, to be told like any other."""
+        return self._history.add(self.space.encode(params), "told", params=params)
 
     def tell(
         self,
@@ -205,12 +210,10 @@ class Optimizer:
 
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
-        table = hasattr(params, "to_dict") and not isinstance(params, Mapping)
-        rows: list[Mapping[str, Any]] = params.to_dict("records") if table else list(params)
-        values = list(values)
-        noises = (
-            list(noise_variance) if isinstance(noise_variance, Sequence | np.ndarray) else [noise_variance] * len(rows)
-        )
+        if not (np.iterable(params) and np.iterable(values)):
+            raise TellError(f"params and values must be lists, got {params!r} and {values!r}.")
+        rows, values = table_rows(params, self.space), list(values)
+        noises = list(noise_variance) if np.iterable(noise_variance) else [noise_variance] * len(rows)
         if not len(rows) == len(values) == len(noises):
             lengths = f"{len(rows)}, {len(values)} and {len(noises)}"
             raise TellError(f"params, values and noise_variance must have one length, got {lengths}.")

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from ccgbo.acquisition import UCB, Acquisition, get_acquisition
+from ccgbo.acquisition import UCB, Acquisition, Alternate, LogEI, get_acquisition
 from ccgbo.credit.field import CreditSettings
 from ccgbo.design import DESIGNS
-from ccgbo.errors import SettingError
+from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.search import SearchSettings
 from ccgbo.surrogate.fit import HVARFNER, FitSettings
 from ccgbo.surrogate.outcome import OUTCOMES
 
 PENDING = ("believer", "sample")
+OUT_OF_SCOPE = ("directions", "objectives", "outcome_constraint", "outcome_constraints")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +85,10 @@ PAPER = Settings(
 )
 
 DEFAULT = Settings(
+    outcome="robust",
+    acquisition=Alternate(exploit=LogEI(), explore=UCB(beta=2.576)),
     fit=FitSettings(refit_growth=0.02, gradient_tolerance=1e-3),
-    credit=CreditSettings(tau=5.0, path_candidates=128, path_steps=4, n_features=128),
+    credit=CreditSettings(tau=5.0, path_candidates=64, path_steps=2, n_features=128),
 )
 
 PRESETS = {"paper": PAPER, "default": DEFAULT}
@@ -111,6 +114,11 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
         settings = preset
     else:
         raise SettingError(f"preset must be a name or a Settings, got {preset!r}.")
+    for name in overrides:
+        if name in OUT_OF_SCOPE:
+            raise UnsupportedError(f"several objectives and outcome constraints are out of scope, got {name}=.")
+        if name not in {f.name for f in fields(Settings)}:
+            raise SettingError(f"there is no setting {name!r}; there are {sorted(f.name for f in fields(Settings))}.")
     changes = {name: value for name, value in overrides.items() if value is not None}
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])

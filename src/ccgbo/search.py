@@ -10,24 +10,26 @@ Everything is a pure function of its arguments and the generator it is handed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from ccgbo.acquisition.base import Score, value_and_gradient
 from ccgbo.ascent import ascend
 from ccgbo.design import shifted_sobol
 from ccgbo.errors import SettingError, SpaceExhaustedError
 from ccgbo.space import Categorical, Space
-from ccgbo.space.constraints import walk_feasible
+from ccgbo.space.feasible import walk_feasible
+from ccgbo.surrogate.linalg import report_once
 
 Array = NDArray[np.float64]
 
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
 FULL_MOVES = 16  # a discrete parameter with up to this many values is tried at each of them
-TOLERANCE = 1e-7  # points closer than this in every coordinate are the same point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +41,11 @@ class SearchSettings:
     n_local: int = 96  # candidates around credited points
     n_starts: int = 4  # of gradient ascent and neighbour moves; 0 takes the best candidate as it is
     steps: int = 30  # gradient steps
+    separation: float = 0.05  # kept from points under evaluation, see Taken.apart
 
     def __post_init__(self) -> None:
+        if not 0.0 <= self.separation < 0.5:
+            raise SettingError(f"SearchSettings.separation must be in [0, 0.5), got {self.separation!r}.")
         for name, least in (("n_candidates", 1), ("n_local", 0), ("n_starts", 0), ("steps", 0)):
             if getattr(self, name) < least:
                 raise SettingError(f"SearchSettings.{name} must be >= {least}, got {getattr(self, name)!r}.")
@@ -50,7 +55,7 @@ def scatter(space: Space, settings: SearchSettings, rng: np.random.Generator) ->
     """Candidates over the whole space."""
     grid = space.grid(limit=SMALL_GRID)
     if grid is not None:
-        return grid
+        return grid[rng.permutation(len(grid))]  # so that any head of it is spread over the space
     if not settings.quasi_random or space.constraints:
         return space.sample(settings.n_candidates, rng)
     return space.snap(shifted_sobol(space.d, settings.n_candidates, rng))
@@ -73,16 +78,39 @@ def near(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Arra
 
 
 class Taken:
-    """Points that must not be suggested again."""
+    """Points that must not be suggested again, and points under evaluation, from which a batch keeps its distance."""
 
-    def __init__(self, F: Array) -> None:  # (k, p) features
-        self._F = F
+    def __init__(self, F: Array, space: Space, pending: Array | None = None, separation: float = 0.0) -> None:
+        self._space, self._F = space, F  # (k, p) features, those of the pending ones included
+        self._pending = np.empty((0, space.p)) if pending is None else pending
+        self._radius = space.tolerance.copy()
+        columns = space.continuous_columns
+        if len(columns) and len(self._pending):
+            self._radius[columns] = max(
+                separation * len(self._pending) ** (-1.0 / len(columns)), space.tolerance[columns[0]]
+            )
 
     def free(self, f: Array) -> bool:  # (p,)
-        return not len(self._F) or bool((np.abs(self._F - f) > TOLERANCE).any(axis=1).all())
+        return _away(f, self._F, self._space.tolerance)
 
-    def free_rows(self, F: Array) -> NDArray[np.bool_]:
-        return np.array([self.free(f) for f in F], dtype=bool)
+    def apart(self, f: Array) -> bool:  # (p,)
+        """Free, and outside the box of half-width separation / k^(1/d) around each of the k pending points.
+
+        k such boxes hold (2 separation)^d of the space at most, however many points are pending.
+        """
+        return self.free(f) and _away(f, self._pending, self._radius)
+
+    def free_rows(self, F: Array) -> NDArray[np.bool_]:  # (m, p) -> (m,)
+        if not len(self._F):
+            return np.ones(len(F), dtype=bool)
+        # scaled by the tolerances, "in every column" is one ball of the maximum norm
+        tree = cKDTree(self._F / self._space.tolerance)
+        nearest = tree.query(F / self._space.tolerance, p=np.inf, distance_upper_bound=1.0)[0]
+        return np.isinf(nearest)  # type: ignore[no-any-return]
+
+
+def _away(f: Array, F: Array, radius: Array) -> bool:  # (p,), (k, p), (p,)
+    return not len(F) or bool((np.abs(F - f) > radius).any(axis=1).all())
 
 
 def maximise(
@@ -104,15 +132,22 @@ def maximise(
         refined, refined_values = _refine(score, space, U[starts], values[starts], settings, scale, rng)
         U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
         order = np.argsort(-values, kind="stable")
-    for i in order:
-        if taken.free(space.features(U[i : i + 1])[0]):
-            result: Array = U[i]
-            return result
+    for allowed in (taken.apart, taken.free):
+        for i in order:
+            if allowed(space.features(U[i : i + 1])[0]):
+                result: Array = U[i]
+                return result
     return any_free(U[order], space, taken, rng)
 
 
 def _finite(values: Array) -> Array:
-    return np.where(np.isfinite(values), values, -np.finfo(float).max)
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return values
+    report_once(
+        "acquisition", "the acquisition is not finite at %d of %d points: they are passed over", bad.sum(), len(bad)
+    )
+    return np.where(bad, -np.finfo(float).max, values)
 
 
 def _refine(
@@ -213,18 +248,24 @@ def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
 
 def any_free(U: Array, space: Space, taken: Taken, rng: np.random.Generator) -> Array:
     """A point that is not taken, when the search found none: the first such of U, or of all there are."""
-    for u in U:
-        if taken.free(space.features(u[None, :])[0]):
-            free: Array = u
-            return free
-    everything = space.grid(limit=LARGE_GRID)
-    if everything is None:
-        everything = space.sample(SMALL_GRID, rng)
-        if space.constraints:
-            everything = walk_feasible(space, everything, 2 * SMALL_GRID, rng)[SMALL_GRID:]
-    order = rng.permutation(len(everything))
-    open_rows = order[taken.free_rows(space.features(everything[order]))]
-    if not len(open_rows):
-        raise SpaceExhaustedError("every point of the space has been used; revisit=True allows repeats.")
-    chosen: Array = everything[open_rows[0]]
-    return chosen
+    for points in _pools(U, space, rng):
+        open_rows = np.flatnonzero(taken.free_rows(space.features(points)))
+        if len(open_rows):
+            chosen: Array = points[open_rows[0]]
+            return chosen
+    raise SpaceExhaustedError(
+        "every point of the space is evaluated, pending or failed; revisit=True allows evaluated ones again."
+    )
+
+
+def _pools(U: Array, space: Space, rng: np.random.Generator) -> Iterator[Array]:
+    """What was searched, then every point of a finite space in random order or a large sample of another."""
+    yield U
+    grid = space.grid(limit=LARGE_GRID)
+    if grid is not None:
+        yield grid[rng.permutation(len(grid))]
+        return
+    sample = space.sample(SMALL_GRID, rng)
+    yield sample
+    if space.constraints:
+        yield walk_feasible(space, sample, SMALL_GRID, rng)

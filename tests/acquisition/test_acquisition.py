@@ -30,7 +30,7 @@ def context(gp: GP, rng: np.random.Generator) -> Context:
 
 
 @pytest.mark.parametrize("field", [None, *FIELDS])
-@pytest.mark.parametrize("name", ACQUISITIONS)
+@pytest.mark.parametrize("name", [n for n in ACQUISITIONS if n != "alternate"])
 def test_gradients_match_finite_differences_plain_and_weighted(
     name: str, field: str | None, rng: np.random.Generator
 ) -> None:
@@ -155,3 +155,19 @@ def test_unknown_and_malformed_acquisitions_are_refused_by_name() -> None:
         get_acquisition(3)
     with pytest.raises(SettingError, match=r"UCB.beta must be a finite number >= 0, got -1"):
         UCB(beta=-1)
+
+
+def test_alternate_explores_with_credit_every_other_time_and_exploits_without() -> None:
+    opt = ccgbo.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, acquisition=ccgbo.Alternate(explore=UCB()), seed=0)
+    for _ in range(16):
+        trial = opt.ask()
+        opt.tell(trial, math.sin(7 * trial.params["x"]) - trial.params["y"] ** 2)
+    made = [opt.explain(t) for t in opt.trials][10:]
+    assert [why.acquisition for why in made] == ["LogEI", "UCB"] * 3
+    assert all(why.weight == 1.0 for why in made[::2]) and all(why.weight < 1.0 for why in made[1::2])
+    assert all(len(why.neighbours) == 5 for why in made), "credits are shown either way"
+
+
+def test_alternate_needs_a_period_of_two_or_more() -> None:
+    with pytest.raises(SettingError, match=r"Alternate.period must be >= 2, got 1"):
+        ccgbo.Alternate(period=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ccgbo.acquisition.alternate import Alternate, turn
 from ccgbo.acquisition.analytic import EI, UCB, LogEI
 from ccgbo.acquisition.base import Acquisition, Context, Scale, Score, value_and_gradient
 from ccgbo.acquisition.entropy import JES, MES
@@ -18,6 +19,7 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "ts": ThompsonSampling(),
     "mes": MES(),
     "jes": JES(),
+    "alternate": Alternate(),
 }
 
 
@@ -46,6 +48,7 @@ __all__ = [
     "MES",
     "UCB",
     "Acquisition",
+    "Alternate",
     "Context",
     "Factor",
     "LogEI",
@@ -54,6 +57,7 @@ __all__ = [
     "ThompsonSampling",
     "Weighted",
     "get_acquisition",
+    "turn",
     "value_and_gradient",
     "weigh",
 ]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ from numpy.typing import NDArray
 
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Space
+from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import squared_distances
 
 Array = NDArray[np.float64]
 
-LOG_FLOOR = -46.0  # log(1e-20): a prior of zero makes a place unlikely, never impossible
+LOG_FLOOR = -46.0  # log(1e-20) below the peak: a prior of zero makes a place unlikely, never impossible
+HUGE = 1e6  # logarithms beyond this, infinities among them, are cut here to stay numbers
+LOG_LIMIT = 600.0  # of the whole factor, so that products of factors neither overflow nor vanish
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,8 @@ class Gaussian:
     sd: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.mean) and 0.0 < self.sd < math.inf):
-            raise SettingError(f"Gaussian must have a finite mean and sd > 0, got mean={self.mean}, sd={self.sd}.")
+        if not (is_finite(self.mean) and is_finite(self.sd) and self.sd > 0):
+            raise SettingError(f"Gaussian must have a finite mean and sd > 0, got mean={self.mean!r}, sd={self.sd!r}.")
 
 
 Belief = Callable[[dict[str, Any]], float]
@@ -49,7 +53,8 @@ class UserPrior:
     """A user's belief about where the optimum is: a distribution per parameter, or any density of the params.
 
     Per parameter: a :class:`Gaussian`, anything with ``logpdf`` or ``pdf`` (SciPy's frozen distributions), or for a
-    categorical a mapping of choices to probabilities. Parameters without one are uniform.
+    categorical a mapping of choices to probabilities. Parameters without one are uniform. Densities need not be
+    normalised: only ratios count.
     """
 
     def __init__(self, space: Space, prior: Mapping[str, Any] | Belief) -> None:
@@ -64,51 +69,81 @@ class UserPrior:
         self._prior = prior
 
     def _check(self, name: str, belief: Any) -> None:
-        if isinstance(self._space[name], Categorical):
-            if not isinstance(belief, Mapping) or not all(v >= 0 for v in belief.values()):
+        parameter = self._space[name]
+        if isinstance(parameter, Categorical):
+            if not isinstance(belief, Mapping) or not all(is_finite(v) and v >= 0 for v in belief.values()):
                 raise SettingError(f"prior[{name!r}] must map choices to probabilities >= 0, got {belief!r}.")
+            for choice in belief:
+                if parameter.find(choice) is None:
+                    raise SettingError(f"prior[{name!r}] must name choices of {name!r}, got {choice!r}.")
+            if not any(belief.values()):
+                raise SettingError(f"prior[{name!r}] must give some choice a probability > 0, got {belief!r}.")
         elif not isinstance(belief, Gaussian) and not hasattr(belief, "logpdf") and not hasattr(belief, "pdf"):
             raise SettingError(f"prior[{name!r}] must be a Gaussian or have logpdf or pdf, got {belief!r}.")
 
-    def log_density(self, U: Array) -> Array:  # (m, d) -> (m,)
-        logs = np.array([self._log_one(self._space.decode(u)) for u in U])
-        return np.maximum(np.where(np.isnan(logs), LOG_FLOOR, logs), LOG_FLOOR)
+    def log_density(self, U: Array) -> Array:  # (m, d) snapped -> (m,)
+        """Logarithm of the density relative to (about) its peak; finite everywhere."""
+        return np.clip(self._raw(U) - self._peak, self._floor, -self._floor)
+
+    @cached_property
+    def _peak(self) -> float:
+        """Near the largest logarithm: the sum of each belief's own, or the largest of a fixed sample."""
+        if not isinstance(self._prior, Mapping):
+            return float(self._raw(self._space.sample(1024, np.random.default_rng(0))).max())
+        even = np.linspace(0.0, 1.0, 257)
+        logs = [
+            max(self._log_belief(name, belief, self._space[name].from_unit(u)) for u in even)
+            for name, belief in self._prior.items()
+        ]
+        return float(sum(logs))
+
+    @property
+    def _floor(self) -> float:
+        """One floor per belief, so that the sum of many of them is not cut where it still tells places apart."""
+        return LOG_FLOOR * (max(len(self._prior), 1) if isinstance(self._prior, Mapping) else 1)
+
+    def _raw(self, U: Array) -> Array:
+        return np.array([self._log_one(params) for params in self._space.decode_rows(U)])
 
     def _log_one(self, params: dict[str, Any]) -> float:
         if not isinstance(self._prior, Mapping):
-            density = float(self._prior(params))
-            if density < 0:
-                raise SettingError(f"prior must be >= 0, got {density!r} at {params!r}.")
-            return math.log(density) if density > 0 else LOG_FLOOR
+            density = self._prior(dict(params))
+            if not is_number(density) or density < 0:
+                raise SettingError(f"prior must return a number >= 0, got {density!r} at {params!r}.")
+            return _log(float(density))
         return sum(self._log_belief(name, b, params[name]) for name, b in self._prior.items() if name in params)
 
     def _log_belief(self, name: str, belief: Any, value: Any) -> float:
         p = self._space[name]
         if isinstance(p, Categorical):
-            mass = float(belief.get(value, 0.0))
-            return math.log(mass) if mass > 0 else LOG_FLOOR
+            return _log(float(belief.get(value, 0.0)))
         if isinstance(belief, Gaussian):
             x = math.log10(value) if p.log else float(value)
-            return -0.5 * ((x - belief.mean) / belief.sd) ** 2
+            z = (x - belief.mean) / belief.sd
+            return -0.5 * min(abs(z), HUGE) ** 2
         if hasattr(belief, "logpdf"):
-            return max(float(belief.logpdf(value)), LOG_FLOOR)
-        density = float(belief.pdf(value))
-        return math.log(density) if density > 0 else LOG_FLOOR
+            log = float(belief.logpdf(value))
+            return -HUGE if math.isnan(log) else min(max(log, -HUGE), HUGE)
+        return _log(float(belief.pdf(value)))
+
+
+def _log(density: float) -> float:
+    return min(math.log(density), HUGE) if density > 0 else -HUGE
 
 
 @dataclass(frozen=True, slots=True)
 class PriorFactor:
-    """prior(x)^power; the density may be unnormalised."""
+    """prior(x)^power, relative to the peak of the prior."""
 
     prior: UserPrior
     space: Space
     power: float
 
     def _log(self, x: Array) -> Array:
-        return self.power * self.prior.log_density(self.space.from_features(x))
+        return np.clip(self.power * self.prior.log_density(self.space.from_features(x)), -LOG_LIMIT, LOG_LIMIT)
 
     def __call__(self, x: Array) -> Array:
-        return np.exp(np.minimum(self._log(x), 100.0))
+        return np.exp(self._log(x))
 
     def log_gradient(self, x: Array) -> tuple[Array, Array]:
         gradient = np.zeros_like(x)

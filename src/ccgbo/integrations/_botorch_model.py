@@ -102,16 +102,18 @@ class Outcome:
 
     def proxy(self, points: Tensor, n: int, bounds: Tensor, settings: CreditSettings) -> float:
         """Z: the mean over paths of their maxima over the points, of which the last n are the observations."""
+        k = torch.Size([settings.n_paths])
         sampler = partial(draw_kernel_feature_paths, num_features=2 * settings.n_features)
         try:
-            paths = draw_matheron_paths(self.model, torch.Size([settings.n_paths]), prior_sampler=sampler)
-        except NotImplementedError:  # no random features for this kernel or model: joint draws at fewer points
+            # an ensemble has as many priors as members, which the sampler does not take together
+            paths = None if is_ensemble(self.model) else draw_matheron_paths(self.model, k, prior_sampler=sampler)
+        except NotImplementedError:  # no random features for this kernel or model
+            paths = None
+        if paths is None:  # draws at finitely many points are joint as well
             some = torch.cat([points[:-n][:N_JOINT], points[-n:]])
-            draws = self.model.posterior(some).rsample(torch.Size([settings.n_paths]))
-            return float(self(draws, some).amax(dim=-1).mean())
-        values = self(paths(points).unsqueeze(-1), points)  # k x (ensemble) x m
-        maxima, best = values.max(dim=-1)
-        if settings.path_steps == 0 or values.ndim != 2:
+            return float(self(self.model.posterior(some).rsample(k), some).amax(dim=-1).mean())
+        maxima, best = self(paths(points).unsqueeze(-1), points).max(dim=-1)  # (k,)
+        if settings.path_steps == 0:
             return float(maxima.mean())
         return self._climb(paths, normalize(points[best], bounds), bounds, settings.path_steps)
 

@@ -110,7 +110,8 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
                 candidates = draw_sobol_samples(bounds, n=N_CANDIDATES, q=1, seed=_draw_seed()).squeeze(-2)
             candidates = candidates.to(X)
             mean, std = outcome.moments(X)
-            self.proxy = outcome.proxy(torch.cat([candidates, X]), len(X), bounds, self.settings)  # Z_t
+            searched = torch.cat([candidates[: self.settings.path_candidates], X])
+            self.proxy = outcome.proxy(searched, len(X), bounds, self.settings)  # Z_t
         unit, s = outcome.unit(X, mean), self.settings  # eps_c is meant for standardised values
         self.scores: Scores = score(mean / unit, std / unit, self.proxy / unit, floor=s.floor, eps=s.eps)
         self.t = t if t is not None else max(len(X) - max(2 * X.shape[-1], 10), 0)
@@ -137,12 +138,13 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
     def _least(self, candidates: Tensor) -> Tensor:
         with torch.no_grad():
             parts = torch.split(candidates.unsqueeze(-2), 256)
-            return torch.cat([self.acq_func(part) for part in parts]).min()
+            alpha = torch.cat([self.acq_func(part) for part in parts])
+            return alpha[alpha.isfinite()].min()
 
     # -- pending points live in the wrapped acquisition, which knows what to do with them
 
-    @property
-    def X_pending(self) -> Tensor | None:  # type: ignore[override]
+    @property  # type: ignore[override]
+    def X_pending(self) -> Tensor | None:
         return getattr(self.acq_func, "X_pending", None)
 
     @X_pending.setter

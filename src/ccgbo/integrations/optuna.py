@@ -24,6 +24,7 @@ from __future__ import annotations
 import copy
 import math
 import statistics
+import threading
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +36,7 @@ import numpy as np
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceError, SpaceExhaustedError
 from ccgbo.optimizer import Optimizer
 from ccgbo.presets import Settings, resolve
-from ccgbo.records import Trial
+from ccgbo.records import Direction, Origin, Trial
 from ccgbo.space import Categorical, Float, Int, Parameter, Space
 
 try:
@@ -53,6 +54,8 @@ CREDITS = "ccgbo:credits"  # study attribute: credit of every observation, by tr
 FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
 CREDIT = "ccgbo:credit"  # trial attribute: its credit when it finished
 WEIGHT = "ccgbo:weight"  # trial attribute: the weight credit gave to the point when it was suggested
+
+MOST_UNDECIDED = 8  # trials of dead processes look undecided for ever
 
 Distributions = Mapping[str, BaseDistribution]
 
@@ -93,6 +96,13 @@ class CCGBOSampler(BaseSampler):
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
         self._store_credits = store_credits
         self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
+        self._lock = threading.Lock()  # so that each thread sees what the others were given
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
 
     def reseed_rng(self) -> None:
         self._seed = _entropy()
@@ -101,7 +111,11 @@ class CCGBOSampler(BaseSampler):
 
     # -- suggestions
 
-    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+    def infer_relative_search_space(
+        self,
+        study: Study,
+        trial: FrozenTrial,  # noqa: ARG002
+    ) -> dict[str, BaseDistribution]:
         _check_single(study)
         return _search_space(study.get_trials(deepcopy=False))
 
@@ -111,21 +125,47 @@ class CCGBOSampler(BaseSampler):
         _check_single(study)
         if not search_space:
             return {}
-        others = [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
-        self._forget_finished(study, others)
-        for settings in (self._settings, replace(self._settings, revisit=True)):
-            optimizer = self._optimizer(study, others, search_space, trial.number, settings)
-            with suppress(SpaceExhaustedError):  # a small grid: Optuna goes on, so points repeat
-                asked = optimizer.ask()
-                break
-        else:
-            return {}
-        params = _outward(asked.params, search_space)
-        self._suggested[study.study_name, trial.number] = params
-        _save_fit(study, search_space, optimizer)
+        with self._lock:
+            trials = study.get_trials(deepcopy=False)
+            asked, fit = self._ask(study, trial, [t for t in trials if t.number != trial.number], search_space)
+            if asked is None:
+                return {}
+            params = _outward(asked.params, search_space)
+            self._suggested[study.study_name, trial.number] = params
+        if fit is not None:
+            _set_study_attr(study, FIT, fit)
         if self._store_credits and asked.explanation is not None and asked.explanation.weight is not None:
             self._annotate(study, trial, WEIGHT, asked.explanation.weight)
         return params
+
+    def _ask(
+        self, study: Study, trial: FrozenTrial, others: Sequence[FrozenTrial], search_space: Distributions
+    ) -> tuple[Trial | None, dict[str, Any] | None]:
+        """A suggestion, None if every point is used; and the new fit if there is one."""
+        self._forget_finished(study, others)
+        again = replace(self._settings, revisit=True)
+        complete = [t for t in others if t.state == TrialState.COMPLETE]
+        for settings, trials in ((self._settings, others), (again, others), (again, complete)):
+            optimizer = self._optimizer(study, trials, search_space, trial.number, settings)
+            before = optimizer.cursor()["fitted"]
+            with suppress(SpaceExhaustedError):  # a small grid is used up: Optuna goes on, so points repeat
+                asked = optimizer.ask(1 + min(self._undecided(study, trial, trials), MOST_UNDECIDED))[-1]
+                after = optimizer.cursor()["fitted"]
+                return asked, None if after == before else {"names": list(search_space), **after}
+        return None, None
+
+    def _undecided(self, study: Study, trial: FrozenTrial, others: Iterable[FrozenTrial]) -> int:
+        """Earlier trials for which other processes seem to be choosing right now.
+
+        They choose from what is seen here, so the points that would be suggested first are left to them.
+        """
+        return sum(
+            t.state == TrialState.RUNNING
+            and not t.params
+            and t.number < trial.number
+            and (study.study_name, t.number) not in self._suggested
+            for t in others
+        )
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -209,40 +249,33 @@ class CCGBOSampler(BaseSampler):
         self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, number: int, settings: Settings
     ) -> Optimizer:
         """The engine as it stands before the suggestion of a trial."""
-        direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
+        direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
         space = Space({name: _parameter(d) for name, d in search_space.items()})
-        records = self._records(study, trials, search_space, space)
-        startup = settings.initial_size(space.d)
-        for i, record in enumerate(r for r in records if r["state"] != "failed"):
-            record["origin"] = "design" if i < startup else "model"  # the engine counts its iterations by this
-        told = [r["id"] for r in records if r["state"] == "complete"]
+        records = self._records(study, trials, search_space, settings.initial_size(space.d))
+        told = sum(record.state == "complete" for record in records)
         optimizer = Optimizer(space, direction=direction, preset=settings, seed=_derived_seed(self._seed, number))
-        optimizer.load_state_dict(
-            optimizer.state_dict()
-            | {
-                "trials": records,
-                "told": told,
-                "design": {"seed": _derived_seed(self._seed), "given": number},
-                "fitted": _load_fit(study, search_space, len(told)),
-            }
+        design = {"seed": _derived_seed(self._seed), "given": number}
+        optimizer.catch_up(
+            records, {**optimizer.cursor(), "design": design, "fitted": _load_fit(study, search_space, told)}
         )
         return optimizer
 
     def _records(
-        self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, space: Space
-    ) -> list[dict[str, Any]]:
-        pruned_range = _pruned_range(trials, study.direction)
-        records = []
+        self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, startup: int
+    ) -> list[Trial]:
+        """What the trials say, as the engine's own records; their ids are the trials' numbers."""
+        limits = _pruned_limits(trials, study.direction)
+        records: list[Trial] = []
+        usable = 0
         for t in trials:
             params = t.params
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
-            if t.state == TrialState.WAITING or not search_space.keys() <= params.keys():
-                continue
-            with suppress(ValueError):  # enqueued from outside the range, or the range has changed
-                inward = _inward(params, search_space)
-                space.encode(inward)
-                records.append({"id": t.number, "params": inward, **_outcome(t, pruned_range)})
+            if t.state != TrialState.WAITING and _belongs(params, search_space):
+                outcome = _outcome(t, limits)
+                origin: Origin = "design" if usable < startup else "model"  # the engine counts its iterations by this
+                usable += outcome["state"] != "failed"
+                records.append(Trial(id=t.number, params=_inward(params, search_space), origin=origin, **outcome))
         return records
 
 
@@ -262,10 +295,10 @@ def _derived_seed(*key: int) -> int:
 # -- what a trial says
 
 
-def _pruned_range(trials: Iterable[FrozenTrial], direction: StudyDirection) -> tuple[float, float] | None:
+def _pruned_limits(trials: Iterable[FrozenTrial], direction: StudyDirection) -> tuple[float, float] | None:
     """A pruned trial is not better than half of the complete ones, nor worse than all of them."""
-    values = [t.value for t in trials if t.state == TrialState.COMPLETE and t.value is not None and _feasible(t)]
-    values = [v for v in values if math.isfinite(v)]
+    outcomes = (_outcome(t, None) for t in trials if t.state == TrialState.COMPLETE)
+    values = [outcome["value"] for outcome in outcomes if outcome["state"] == "complete"]
     if not values:
         return None
     worst = min(values) if direction == StudyDirection.MAXIMIZE else max(values)
@@ -273,22 +306,17 @@ def _pruned_range(trials: Iterable[FrozenTrial], direction: StudyDirection) -> t
     return min(worst, middle), max(worst, middle)
 
 
-def _outcome(trial: FrozenTrial, pruned_range: tuple[float, float] | None) -> dict[str, Any]:
+def _outcome(trial: FrozenTrial, pruned_limits: tuple[float, float] | None) -> dict[str, Any]:
     """State and value of the engine's record."""
     if trial.state == TrialState.RUNNING:
         return {"state": "pending"}
-    value = trial.value
-    if trial.state == TrialState.FAIL or value is None or not math.isfinite(value) or not _feasible(trial):
+    value, pruned = trial.value, trial.state == TrialState.PRUNED
+    allowed = all(v <= 0.0 for v in trial.constraints.values())
+    if value is None or not math.isfinite(value) or not allowed or (pruned and pruned_limits is None):
         return {"state": "failed"}
-    if trial.state == TrialState.PRUNED:
-        if pruned_range is None:
-            return {"state": "failed"}
-        value = min(max(value, pruned_range[0]), pruned_range[1])
+    if pruned and pruned_limits is not None:
+        value = min(max(value, pruned_limits[0]), pruned_limits[1])
     return {"state": "complete", "value": value}
-
-
-def _feasible(trial: FrozenTrial) -> bool:
-    return all(v <= 0.0 for v in trial.constraints.values())
 
 
 # -- search spaces
@@ -318,6 +346,22 @@ def _parameter(d: BaseDistribution) -> Parameter:
     raise SpaceError(f"a distribution must be float, int or categorical, got {d!r}.")
 
 
+def _belongs(params: Mapping[str, Any], search_space: Distributions) -> bool:
+    """Whether the point lies in the space: a trial may lack parameters, have had other ranges, or be enqueued."""
+    return all(name in params and _contains(d, params[name]) for name, d in search_space.items())
+
+
+def _contains(d: BaseDistribution, value: Any) -> bool:
+    if isinstance(d, FloatDistribution | IntDistribution):
+        steps = (value - d.low) / d.step if d.step is not None else 0.0
+        return bool(d.low <= value <= d.high) and abs(steps - round(steps)) < 1e-6
+    try:
+        d.to_internal_repr(value)
+    except ValueError:
+        return False
+    return True
+
+
 def _inward(params: Mapping[str, Any], search_space: Distributions) -> dict[str, Any]:
     return {
         name: int(d.to_internal_repr(params[name])) if isinstance(d, CategoricalDistribution) else params[name]
@@ -340,14 +384,6 @@ def _load_fit(study: Study, search_space: Distributions, n_told: int) -> dict[st
     if fit is None or fit["names"] != list(search_space) or fit["n"] > n_told:
         return None
     return {"theta": fit["theta"], "n": fit["n"]}
-
-
-def _save_fit(study: Study, search_space: Distributions, optimizer: Optimizer) -> None:
-    fitted = optimizer.state_dict()["fitted"]
-    if fitted is not None:
-        fit = {"names": list(search_space), **fitted}
-        if getattr(study, "user_attrs", {}).get(FIT) != fit:
-            _set_study_attr(study, FIT, fit)
 
 
 def _set_study_attr(study: Study, key: str, value: Any) -> None:

@@ -58,7 +58,7 @@ def _parameter_to_dict(p: Parameter) -> dict[str, Any]:
         if p.step is not None and not (isinstance(p, Int) and p.step == 1):
             out["step"] = p.step
     if p.active_if is not None:
-        out["active_if"] = {k: list(v) if isinstance(v, set | frozenset | tuple) else v for k, v in p.active_if.items()}
+        out["active_if"] = {parent: list(values) for parent, values in p.active_if.items()}
     return out
 
 
@@ -71,7 +71,10 @@ def space_from_dict(data: Any) -> Space:
             raise SpaceError(f"a space document has 'parameters' and 'constraints', got {key!r}.")
     parameters = {name: _parameter_from_dict(name, spec) for name, spec in data["parameters"].items()}
     constraints = []
-    for i, c in enumerate(data.get("constraints", [])):
+    listed = data.get("constraints", [])
+    if not isinstance(listed, list):
+        raise SpaceError(f"'constraints' must be a list of tables, got {listed!r}.")
+    for i, c in enumerate(listed):
         if not isinstance(c, Mapping) or not set(c) <= {"coefficients", "lower", "upper"} or "coefficients" not in c:
             raise SpaceError(f"constraints[{i}] must have 'coefficients' and 'lower' or 'upper', got {c!r}.")
         constraints.append(LinearConstraint(**c))
@@ -83,7 +86,7 @@ def _parameter_from_dict(name: str, spec: Any) -> Parameter:
         raise SpaceError(f"parameters.{name} must be a table, got {spec!r}.")
     fields = dict(spec)
     kind = fields.pop("type", None)
-    if kind not in _FIELDS:
+    if not isinstance(kind, str) or kind not in _FIELDS:
         raise SpaceError(f"parameters.{name}.type must be one of {sorted(_FIELDS)}, got {kind!r}.")
     active_if = fields.pop("active_if", None)
     for key in fields:
@@ -107,18 +110,27 @@ def _parameter_from_dict(name: str, spec: Any) -> Parameter:
 
 def load_space(path: str | Path) -> Space:
     """A space from a ``.toml`` or ``.json`` file."""
-    path = Path(path)
+    json_file = _is_json(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise SpaceError(f"cannot read the space file {str(path)!r}: {error.strerror}.") from None
-    return space_from_json(text) if path.suffix == ".json" else space_from_toml(text)
+    except UnicodeDecodeError:
+        raise SpaceError(f"the space file {str(path)!r} is not UTF-8 text.") from None
+    return space_from_json(text) if json_file else space_from_toml(text)
 
 
 def save_space(space: Space, path: str | Path) -> None:
     """Write a space to a ``.toml`` or ``.json`` file."""
-    path = Path(path)
-    path.write_text(space_to_json(space) if path.suffix == ".json" else space_to_toml(space), encoding="utf-8")
+    text = space_to_json(space) if _is_json(path) else space_to_toml(space)
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def _is_json(path: str | Path) -> bool:
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".json", ".toml"):
+        raise SpaceError(f"a space file must end in .toml or .json, got {str(path)!r}.")
+    return suffix == ".json"
 
 
 def space_to_json(space: Space) -> str:
@@ -154,7 +166,8 @@ def space_to_toml(space: Space) -> str:
 
 
 def _toml_key(name: str) -> str:
-    return json.dumps(name, ensure_ascii=True).replace("\x7f", "\\u007f")
+    # TOML's quoted strings are JSON's, but for surrogate pairs, which it has not, and DEL, which it wants escaped
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _toml(value: Any) -> str:

@@ -11,7 +11,7 @@ its range (a categorical at the origin of its columns): two points in which it i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.constraints import LinearConstraint, Predicate, sample_feasible
-from ccgbo.space.parameters import Array, Categorical, Parameter, as_parameter
+from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate
+from ccgbo.space.feasible import find_feasible, sample_feasible
+from ccgbo.space.parameters import Array, Categorical, Int, Parameter, as_parameter
 
+NEAR = 1e-6  # of a continuous range: nobody needs an evaluation this near to another
 REST = 0.5  # coordinate of a parameter that is inactive or has one value
 
 
@@ -52,6 +54,8 @@ class Space(Mapping[str, Parameter]):
         self.constraints = tuple(constraints)
         for c in self.constraints:
             self._check_constraint(c)
+        self._predicates = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
+        self.linear = LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
         self._conditions = self._compile_conditions()
         self.conditional = bool(self._conditions)
         sizes = np.array([min(p.size, 2**53) for p in self.parameters], dtype=float)
@@ -66,10 +70,28 @@ class Space(Mapping[str, Parameter]):
             self._columns.append(len(groups))
             width = p.size if isinstance(p, Categorical) and p.size > 2 else 1
             groups.extend([max(groups, default=-1) + 1] * width)
+        groups = groups or [0]  # nothing varies: one column of zeros, so that no model has to think of none
         self.groups = np.array(groups, dtype=int)
         self.p = len(groups)
         self._plain = not self.conditional and len(self.continuous) == self.d
         self.continuous_columns = np.array([self._columns[j] for j in self.continuous], dtype=int)
+
+    @cached_property
+    def tolerance(self) -> Array:  # (p,)
+        """Two rows of F that differ by no more than this in any column are the same point to a user.
+
+        A quarter of the smallest cell of a grid; a millionth of a continuous range.
+        """
+        out = np.full(self.p, NEAR)
+        for c, p in zip(self._columns, self.parameters, strict=True):
+            if c < 0:
+                continue
+            if isinstance(p, Categorical):
+                out[c : c + (p.size if p.size > 2 else 1)] = 0.25
+            elif p.size > 0:
+                last = p.unit_of_index(np.array([p.size - 2.0, p.size - 1.0]))  # the smallest cell on a log scale
+                out[c] = 0.25 * (last[1] - last[0])
+        return out
 
     # -- mapping of names to parameters
 
@@ -114,8 +136,6 @@ class Space(Mapping[str, Parameter]):
         for j, (name, p) in enumerate(self._parameters.items()):
             if p.active_if is None:
                 continue
-            if not isinstance(p.active_if, Mapping) or not p.active_if:
-                raise SpaceError(f"{name}.active_if must map parameter names to values, got {p.active_if!r}.")
             conditions[j] = [self._compile_one(name, *item) for item in p.active_if.items()]
         ordered: list[tuple[int, list[tuple[int, Array]]]] = []
         done: set[int] = set(range(self.d)) - set(conditions)
@@ -128,12 +148,11 @@ class Space(Mapping[str, Parameter]):
             done.update(ready)
         return ordered
 
-    def _compile_one(self, name: str, parent: str, allowed: Any) -> tuple[int, Array]:
+    def _compile_one(self, name: str, parent: str, values: tuple[Any, ...]) -> tuple[int, Array]:
         if parent not in self._parameters:
             raise SpaceError(f"{name}.active_if names an unknown parameter: {parent!r}.")
         if self._parameters[parent].size == 0:
             raise SpaceError(f"{name}.active_if must depend on a discrete parameter, got the continuous {parent!r}.")
-        values = allowed if isinstance(allowed, list | tuple | set | frozenset) else [allowed]
         source = self._parameters[parent]
         try:
             units = [source.to_unit(parent, value) for value in values]
@@ -165,8 +184,28 @@ class Space(Mapping[str, Parameter]):
 
     def decode(self, u: Array) -> dict[str, Any]:
         """The point at a position; inactive parameters are left out."""
-        active = self.active(self.snap(u[None, :]))[0]
-        return {name: self[name].from_unit(u[j]) for j, name in enumerate(self.names) if active[j]}
+        return self.decode_rows(self.snap(u[None, :]))[0]
+
+    def decode_rows(self, U: Array) -> list[dict[str, Any]]:  # (n, d) snapped
+        """The point at each row."""
+        columns: list[list[Any]] = []
+        for j, p in enumerate(self.parameters):
+            if isinstance(p, Categorical):
+                columns.append([p.choices[int(i)] for i in p.index_of_unit(U[:, j])])
+            else:
+                numbers = p.values(U[:, j]).tolist()
+                columns.append([int(v) for v in numbers] if isinstance(p, Int) else numbers)
+        if not self.conditional:
+            return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+        active = self.active(U).tolist()
+        return [
+            {name: value for name, value, on in zip(self.names, row, mask, strict=True) if on}
+            for row, mask in zip(zip(*columns, strict=True), active, strict=True)
+        ]
+
+    def canonical(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The point in plain Python values and the order of the space; it must belong to the space."""
+        return {name: self[name].canonical(params[name]) for name in self.names if name in params}
 
     def snap(self, U: Array) -> Array:  # (n, d) -> (n, d)
         """Every coordinate at a value that can be evaluated, inactive ones at rest."""
@@ -219,25 +258,24 @@ class Space(Mapping[str, Parameter]):
                 U[:, j] = p.unit_of_index(F[:, c : c + p.size].argmax(axis=1).astype(float))
         return self.snap(U)
 
-    def numbers(self, U: Array) -> Array:  # (n, d): numbers as they are, 0 for categoricals and inactive ones
+    def numbers(self, U: Array) -> Array:  # (n, d) snapped: numbers as they are, 0 for categoricals and inactive ones
         out = np.zeros(U.shape)
-        active = self.active(U)
         for j, p in enumerate(self.parameters):
             if not isinstance(p, Categorical):
-                out[:, j] = [float(p.from_unit(u)) if on else 0.0 for u, on in zip(U[:, j], active[:, j], strict=True)]
+                out[:, j] = p.values(U[:, j])
+        if self.conditional:
+            out[~self.active(U)] = 0.0
         return out
 
     def feasible(self, U: Array) -> NDArray[np.bool_]:  # (n, d) snapped -> (n,)
         ok = np.ones(len(U), dtype=bool)
-        linear = [c for c in self.constraints if isinstance(c, LinearConstraint)]
-        if linear:
-            values = self.numbers(U)
-            for c in linear:
-                ok &= c.holds(values, self.names)
-        predicates: list[Callable[..., bool]] = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
-        for i in np.flatnonzero(ok) if predicates else ():
-            params = self.decode(U[i])
-            ok[i] = all(bool(c(params)) for c in predicates)
+        if self.linear is not None:
+            ok &= self.linear.hold(self.numbers(U))
+        if self._predicates:
+            rows = np.flatnonzero(ok)
+            for i, params in zip(rows, self.decode_rows(U[rows]), strict=True):
+                # a fresh dict for each, so that no predicate sees what another one did to it
+                ok[i] = all(bool(predicate(dict(params))) for predicate in self._predicates)
         return ok
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
@@ -245,6 +283,14 @@ class Space(Mapping[str, Parameter]):
         if self.constraints:
             return sample_feasible(self, n, rng)
         return self.snap(rng.random((n, self.d)))
+
+    @cached_property
+    def anchors(self) -> Array:  # (k, d), at least one
+        """Points that satisfy the constraints, the same for every user of the space; to walk from where they are rare.
+
+        Raises InfeasibleSpaceError where none is found.
+        """
+        return find_feasible(self)
 
     # -- finite spaces
 

@@ -7,6 +7,7 @@ is what it changes; the others wait for it.
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import threading
 import time
@@ -28,7 +29,8 @@ class Database:
     def __init__(self, path: str | os.PathLike[str], *, create: bool) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
-        self._connection, self._pid = self._open(create), os.getpid()
+        self._connection: sqlite3.Connection | None = self._open(create)
+        self._pid = os.getpid()
 
     def close(self) -> None:
         with self._lock:
@@ -50,9 +52,12 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        self._leave_parent()
         with self._lock, plain_errors(self.path):
-            connection = self._current()
-            connection.execute(begin)
+            connection = self._connection
+            if connection is None:
+                raise StorageError(f"the study file {str(self.path)!r} was closed.")
+            _begin(connection, begin)
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -61,37 +66,50 @@ class Database:
                     connection.execute("ROLLBACK")
                 raise
 
-    def _current(self) -> sqlite3.Connection:
-        if self._connection is None:
-            raise StorageError(f"the study file {str(self.path)!r} was closed.")
-        if self._pid != os.getpid():  # after a fork: SQLite forbids the parent's connection here, even to close it
-            _inherited.append(self._connection)
-            self._connection, self._pid = self._open(create=False), os.getpid()
-        return self._connection
+    def _leave_parent(self) -> None:
+        """After a fork: SQLite forbids the parent's connection here, even to close it."""
+        if self._pid != os.getpid():
+            self._lock = threading.RLock()  # the parent's may have been held by a thread that is not here
+            if self._connection is not None:
+                _inherited.append(self._connection)
+                self._connection = self._open(create=False)
+            self._pid = os.getpid()
 
     # -- opening
 
-    def _open(self, create: bool) -> sqlite3.Connection | None:
+    def _open(self, create: bool) -> sqlite3.Connection:
         self._check_path(create)
         with plain_errors(self.path):
-            connection = self._connect("rwc" if create else "rw")
             try:
-                version = version_of(connection, str(self.path))
-                if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                    raise StorageError(f"{str(self.path)!r} is damaged: restore it from a copy.")
-                if version < SCHEMA_VERSION:
-                    self._prepare(connection)
-                _use_wal(connection)
+                return self._open_to_write(create)
             except sqlite3.OperationalError as error:
-                connection.close()
-                if not self._read_only(error):
+                if not self._is_read_only(error):
                     raise
-                connection = self._connect("ro", immutable=True)
-                version_of(connection, str(self.path))
-            except BaseException:
-                connection.close()
-                raise
-            return connection
+                return self._open_to_read()
+
+    def _open_to_write(self, create: bool) -> sqlite3.Connection:
+        connection = self._connect("rwc" if create else "rw")
+        try:
+            version = version_of(connection, str(self.path))
+            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise StorageError(f"{str(self.path)!r} is damaged: restore it from a copy.")
+            if version < SCHEMA_VERSION:
+                self._prepare(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            _use_wal(connection)
+            connection.execute("PRAGMA busy_timeout = 1")  # from here on _begin waits
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        connection = self._connect("ro", immutable=True)
+        if version_of(connection, str(self.path)) != SCHEMA_VERSION:
+            connection.close()
+            raise StorageError(f"{str(self.path)!r} is of an older version: copy it to where it can be written.")
+        return connection
 
     def _check_path(self, create: bool) -> None:
         path = str(self.path)
@@ -113,12 +131,7 @@ class Database:
 
     def _connect(self, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
         uri = f"file:{quote(str(self.path.absolute()))}?mode={mode}" + ("&immutable=1" if immutable else "")
-        connection = sqlite3.connect(
-            uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        return connection
+        return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -132,7 +145,7 @@ class Database:
                 connection.execute("ROLLBACK")
             raise
 
-    def _read_only(self, error: sqlite3.OperationalError) -> bool:
+    def _is_read_only(self, error: sqlite3.OperationalError) -> bool:
         """Whether the file can only be looked at: WAL wants to write beside it, unless nothing is left to replay."""
         wal = Path(f"{self.path}-wal")
         name = _name(error)
@@ -143,6 +156,22 @@ class Database:
 _inherited: list[sqlite3.Connection] = []  # connections of a parent process, kept so that they are never closed here
 
 
+def _begin(connection: sqlite3.Connection, statement: str) -> None:
+    """Start a transaction and take its locks. SQLite's own wait grows to 0.1 s between two looks: too long here."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(statement)
+            connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if not _is_busy(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(random.uniform(0.001, 0.004))
+
+
 def _use_wal(connection: sqlite3.Connection) -> None:
     """Switch the file to WAL once; SQLite does not wait for others here, so we do."""
     deadline = time.monotonic() + BUSY_SECONDS
@@ -150,9 +179,13 @@ def _use_wal(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if not _name(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+            if not _is_busy(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return _name(error).startswith("SQLITE_BUSY")
 
 
 def _name(error: sqlite3.Error) -> str:
@@ -181,4 +214,3 @@ def _explain(path: str, name: str, text: str) -> str:
         if name.startswith(prefix):
             return words
     return f"{path!r}: {text}."
-

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ccgbo.errors import StudyExistsError, StudyNotFoundError
@@ -51,7 +51,7 @@ class StudyFile(Database):
     def create(self, connection: sqlite3.Connection, study: StudyRow) -> StudyRow:
         if self.find(connection, study.name) is not None:
             raise StudyExistsError(f"{str(self.path)!r} already has a study {study.name!r}.")
-        fields = {name: getattr(study, name) for name in study.__slots__ if name != "id"}  # type: ignore[attr-defined]
+        fields = {name: getattr(study, name) for name in study.__slots__ if name != "id"}
         fields |= {name: to_json(fields[name]) for name in STUDY_JSON}
         new = _insert(connection, "studies", fields)
         return replace(study, id=new)
@@ -153,6 +153,19 @@ class StudyFile(Database):
         """Trials that the study suggested, in contrast to values told from elsewhere."""
         query = "SELECT count(*) FROM trials WHERE study = ? AND origin != 'told'"
         return int(connection.execute(query, (study,)).fetchone()[0])
+
+    def progress(
+        self, connection: sqlite3.Connection, study: int, direction: Direction
+    ) -> tuple[int, int, float | None]:
+        """Suggestions that are done, those that failed, and the best value of all trials."""
+        best = "max" if direction == "maximize" else "min"
+        query = f"""
+            SELECT count(*) FILTER (WHERE origin != 'told' AND state != 'pending'),
+                   count(*) FILTER (WHERE origin != 'told' AND state = 'failed'), {best}(value)
+            FROM trials WHERE study = ?
+        """
+        done, failed, value = connection.execute(query, (study,)).fetchone()
+        return done, failed, value
 
     def _next_revision(self, connection: sqlite3.Connection, study: int) -> int:
         return self._count_up(connection, study, "revision")

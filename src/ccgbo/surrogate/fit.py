@@ -96,6 +96,7 @@ class FitSettings:
     learn_signal: bool = True  # False: unit signal variance, for high dimension
     refit_growth: float = 0.0  # refit when n has grown by this fraction since the last fit; 0 refits every time
     max_points: int = 3000  # beyond this the model keeps the best and the latest observations
+    fit_points: int = 1000  # hyperparameters are learned on at most this many, spread evenly over the values
     max_iterations: int = 100  # of L-BFGS-B, per start
     gradient_tolerance: float = 1e-4  # of the objective divided by n
 
@@ -103,8 +104,9 @@ class FitSettings:
         get_kernel(self.kernel)
         if not self.refit_growth >= 0:
             raise SettingError(f"FitSettings.refit_growth must be >= 0, got {self.refit_growth}.")
-        if self.max_points < 2:
-            raise SettingError(f"FitSettings.max_points must be >= 2, got {self.max_points}.")
+        for name in ("max_points", "fit_points"):
+            if getattr(self, name) < 2:
+                raise SettingError(f"FitSettings.{name} must be >= 2, got {getattr(self, name)}.")
         if self.max_iterations < 1:
             raise SettingError(f"FitSettings.max_iterations must be >= 1, got {self.max_iterations}.")
 
@@ -139,8 +141,10 @@ def fit(
     starts = fresh if start is None else [start, *fresh]
     values = [energy(theta)[0] for theta in starts]
     order = np.argsort(values, kind="stable")
-    # the warm start alone is enough while no fresh start looks better than it before any optimisation
-    chosen = [starts[order[0]]] if start is not None and order[0] == 0 else [starts[i] for i in order[:2]]
+    # under a prior the warm start alone is enough while no fresh start looks better than it before any optimisation;
+    # without one the likelihood has optima at lengthscales of nothing and of infinity that a warm start never leaves
+    warm_is_enough = start is not None and order[0] == 0 and settings.lengthscale_prior is not None
+    chosen = [starts[order[0]]] if warm_is_enough else [starts[i] for i in order[:2]]
     results = [_descend(energy, theta, settings) for theta in chosen]
     best = min(results, key=lambda r: r.energy)
     return Fit(best.theta, best.energy, energy.calls)

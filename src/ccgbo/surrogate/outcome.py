@@ -6,7 +6,6 @@ with the same constants. Internally everything is maximised: the caller has flip
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +16,10 @@ from numpy.typing import NDArray
 from ccgbo.errors import SettingError
 
 Array = NDArray[np.float64]
+
+FAR = 1e100  # scales from the center, beyond which values are not told apart
+LARGEST = 1.7e308
+SMALLEST = 1e-300  # scale: values closer together than this count as equal
 
 
 class Outcome(Protocol):
@@ -43,21 +46,18 @@ class Standardize:
         small = values / largest if largest >= 1e-290 else values * 2.0**600 / (largest * 2.0**600)
         mean, sd = float(small.mean()), float(small.std())
         if sd < 1e-14:  # constant up to rounding: keep the values near zero without blowing up the rounding
-            return cls(mean * largest, max(largest, 1e-300))
-        return cls(mean * largest, max(sd * largest, 1e-307))
+            return cls(mean * largest, max(largest, SMALLEST))
+        return cls(mean * largest, max(sd * largest, SMALLEST))
 
     def forward(self, values: Array) -> Array:
-        # halves first: value - center may exceed the largest float
-        y = (
-            (0.5 * values - 0.5 * self.center) / (0.5 * self.scale)
-            if self.scale > 1e-290
-            else ((values - self.center) * 2.0**100 / (self.scale * 2.0**100))
-        )
-        return np.clip(y, -1e8, 1e8)
+        # halves, because value - center may exceed the largest float; a later value may be any number of scales away
+        with np.errstate(over="ignore"):
+            y = (0.5 * values - 0.5 * self.center) / (0.5 * self.scale)
+        return np.clip(y, -FAR, FAR)
 
     def inverse(self, y: Array) -> Array:
         with np.errstate(over="ignore"):
-            return np.clip(self.center + self.scale * y, -1.7e308, 1.7e308)
+            return np.clip(self.center + self.scale * y, -LARGEST, LARGEST)
 
     def slope(self, y: Array) -> Array:
         return np.full_like(y, self.scale)
@@ -79,13 +79,12 @@ class Robust:
 
     @classmethod
     def fitted(cls, values: Array, knee: float = 2.0) -> Robust:
-        plain = Standardize.fitted(values)
-        median = float(np.median(values))
-        spread = 2.0 * float(np.median(np.abs(0.5 * values - 0.5 * median))) / 0.6745
-        if not (math.isfinite(spread) and spread > 1e-12 * plain.scale and spread > 1e-300):
-            first = Standardize(median, plain.scale)
-        else:
-            first = Standardize(median, spread)
+        median = 4.0 * float(np.median(0.25 * values))  # quarters: the sum of two values may exceed the largest float
+        deviation = np.abs(0.25 * values - 0.25 * median)
+        spread = float(np.median(deviation))
+        if spread == 0.0 and deviation.any():  # more than half of the values are equal
+            spread = float(np.median(deviation[deviation > 0.0]))
+        first = Standardize(median, max(4.0 * (spread / 0.6745), SMALLEST) if deviation.any() else 1.0)
         bent = cls._bend(first.forward(values), knee)
         return cls(first, Standardize.fitted(bent), knee)
 
@@ -109,7 +108,7 @@ class Robust:
         size = np.minimum(np.abs(b), 700.0 * self.knee)
         bend = np.where(size <= self.knee, 1.0, np.exp(np.maximum(size, self.knee) / self.knee - 1.0))
         with np.errstate(over="ignore"):
-            return np.minimum(self.first.scale * bend * self.last.scale, 1.7e308)
+            return np.minimum(self.first.scale * bend * self.last.scale, LARGEST)
 
 
 OUTCOMES: dict[str, Callable[[Array], Outcome]] = {"standardize": Standardize.fitted, "robust": Robust.fitted}

@@ -13,7 +13,7 @@ from ccgbo.viz.axes import Axis, searched
 from ccgbo.viz.figures import dots, where
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import Lens, Slice, Source
-from ccgbo.viz.style import BLUE, GREEN, RED, dot_area, many_axes, one_axes, tidy
+from ccgbo.viz.style import BLUE, GREEN, RED, dot_area, many_axes, one_axes, plain, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,16 +122,15 @@ def _posterior(ax: Axes, lens: Lens, cut: Slice) -> None:
     else:
         ax.fill_between(x, mean - band, mean + band, color=BLUE, alpha=0.15, linewidth=0)
         ax.plot(x, mean, color=BLUE)
-    values = [trial.value for trial in lens.trials]
-    dots(ax, where(lens.space, cut.x.name, lens.trials), values, dot_area(lens.credits, scale=0.8))
+    dots(ax, where(lens.space, cut.x.name, lens.trials), lens.values, dot_area(lens.credits, scale=0.8))
     tidy(ax)
 
 
 def _guidance(ax: Axes, cut: Slice) -> None:
-    mark = {"linestyle": "none", "marker": "o"} if cut.x.labels else {}
-    ax.plot(cut.x.at, cut.layers.credit, color=RED, label="credit field", **mark)  # type: ignore[arg-type]
-    ax.plot(cut.x.at, share(cut.layers.base), color=GREEN, label="acquisition", linestyle=":", alpha=0.9)
-    ax.plot(cut.x.at, share(cut.layers.weighted), color=GREEN, label="with credit", **mark)  # type: ignore[arg-type]
+    lines = ("o", "x", "s") if cut.x.labels else ("-", ":", "-")
+    ax.plot(cut.x.at, cut.layers.credit, lines[0], color=RED, label="credit field")
+    ax.plot(cut.x.at, share(cut.layers.base), lines[1], color=GREEN, label="acquisition")
+    ax.plot(cut.x.at, share(cut.layers.weighted), lines[2], color=GREEN, label="with credit")
     ax.set_ylim(-0.04, 1.08)
     tidy(ax)
 
@@ -165,8 +164,8 @@ def _edges(axis: Axis) -> Array:
 
 def _dress(ax: Axes, axis: Axis, side: str) -> None:
     """Name, scale and ticks of a parameter along one side."""
-    getattr(ax, f"set_{side}label")(axis.name)
+    getattr(ax, f"set_{side}label")(plain(axis.name))
     if axis.labels:
-        getattr(ax, f"set_{side}ticks")(range(len(axis.labels)), axis.labels)
+        getattr(ax, f"set_{side}ticks")(range(len(axis.labels)), [plain(label) for label in axis.labels])
     elif axis.log:
         getattr(ax, f"set_{side}scale")("log")

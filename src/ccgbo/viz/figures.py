@@ -18,7 +18,7 @@ from ccgbo.space import Space
 from ccgbo.viz.axes import labels_of, place, searched
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import Source, replay_credits
-from ccgbo.viz.style import BLUE, CYCLE, GREY, RED, one_axes, pyplot, tidy
+from ccgbo.viz.style import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def plot_progress(source: HasTrials | Mapping[str, Runs], *, ax: Axes | None = N
     ax = one_axes(ax)
     if isinstance(source, Mapping):
         for color, (label, runs) in zip(_colors(len(source)), source.items()):
-            _band(ax, np.array(_same_length([_best_so_far(run) for run in _runs(runs)])), label, color)
+            _band(ax, _same_length([_best_so_far(run) for run in _runs(runs)]), label, color)
         ax.legend()
     else:
         values = _values(source)
@@ -71,7 +71,7 @@ def plot_regret(
     named: Mapping[str, Runs] = source if isinstance(source, Mapping) else {"": source}
     for color, (label, runs) in zip(_colors(len(named)), named.items()):
         curves = [_regret(run, optimum, cumulative=cumulative) for run in _runs(runs)]
-        _band(ax, np.array(_same_length(curves)), label, color)
+        _band(ax, _same_length(curves), label, color)
     if len(named) > 1:
         ax.legend()
     lines = [np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()]
@@ -87,9 +87,9 @@ def _runs(runs: Runs) -> Sequence[HasTrials]:
     return runs if isinstance(runs, Sequence) else [runs]
 
 
-def _same_length(curves: Sequence[Array]) -> list[Array]:
+def _same_length(curves: Sequence[Array]) -> Array:  # (r, T)
     shortest = min(map(len, curves))
-    return [curve[:shortest] for curve in curves]
+    return np.array([curve[:shortest] for curve in curves])
 
 
 def _colors(n: int) -> list[str]:
@@ -117,14 +117,14 @@ def _regret(run: HasTrials, optimum: float, *, cumulative: bool) -> Array:
 def _band(ax: Axes, curves: Array, label: str, color: str) -> None:
     """Mean of the repeats (r, T) with one standard error around it."""
     steps, mean = np.arange(1, curves.shape[1] + 1), curves.mean(axis=0)
-    ax.plot(steps, mean, color=color, label=label)
+    ax.plot(steps, mean, color=color, label=plain(label))
     if len(curves) > 1:
         error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves))
         ax.fill_between(steps, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
 
 
 def plot_parallel(source: HasSpace, *, parameters: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-    """Every complete trial as a line across its parameters; the better its value, the brighter and the later drawn."""
+    """Every complete trial as a line across its parameters; the better its value, the darker and the later drawn."""
     ax = one_axes(ax)
     space = source.space
     names = list(parameters) if parameters is not None else searched(space)
@@ -137,15 +137,15 @@ def plot_parallel(source: HasSpace, *, parameters: Sequence[str] | None = None, 
     rank = np.argsort(np.argsort(good, kind="stable")) / max(len(good) - 1, 1)
     height = {name: _heights(space, name, done) for name in names}
     lines = np.column_stack([*height.values(), _scaled(values)])
-    cmap = pyplot().get_cmap("viridis")
+    cmap = pyplot().get_cmap("viridis_r")
     for i in np.argsort(rank):
         ax.plot(lines[i], color=cmap(rank[i]), alpha=0.2 + 0.7 * rank[i] ** 2, linewidth=0.8 + 1.2 * rank[i] ** 4)
     for x, name in enumerate(names):
         _scale_beside(ax, x, space, name)
     low, high = values.min(), values.max()
     _beside(ax, len(names), [(0.0, f"{low:.3g}"), (1.0, f"{high:.3g}")])
-    ax.set_xticks(range(len(names) + 1), [*names, "value"], rotation=20 if len(names) > 4 else 0)
-    ax.set(yticks=[], ylim=(-0.06, 1.06), xlim=(-0.3, len(names) + 0.45), title="All evaluations, the best brightest")
+    ax.set_xticks(range(len(names) + 1), [*map(plain, names), "value"], rotation=20 if len(names) > 4 else 0)
+    ax.set(yticks=[], ylim=(-0.06, 1.06), xlim=(-0.3, len(names) + 0.45), title="All evaluations, the best darkest")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
 
@@ -176,7 +176,9 @@ def _beside(ax: Axes, x: int, marks: Sequence[tuple[float, str]]) -> None:
     ax.axvline(x, color="#9ca3af", linewidth=0.8, zorder=1)
     for y, text in marks:
         box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8}
-        ax.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize="small", bbox=box, zorder=5)
+        ax.annotate(
+            plain(text), (x, y), (4, 0), textcoords="offset points", va="center", fontsize="small", bbox=box, zorder=5
+        )
 
 
 def plot_importance(source: Source, *, ax: Axes | None = None) -> Axes:
@@ -184,7 +186,7 @@ def plot_importance(source: Source, *, ax: Axes | None = None) -> Axes:
     ax = one_axes(ax)
     shares = importance(source)
     names, values = list(shares)[::-1], list(shares.values())[::-1]
-    bars = ax.barh(names, values, color=BLUE, height=0.65)
+    bars = ax.barh([plain(name) for name in names], values, color=BLUE, height=0.65)
     ax.bar_label(bars, [f"{100 * v:.0f} %" for v in values], padding=3, fontsize="small")
     ax.set(
         xlim=(0.0, 1.15 * max(*values, 0.01, 0.0)),
@@ -196,9 +198,7 @@ def plot_importance(source: Source, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_credit_over_time(
-    source: Source, *, columns: int = 80, colorbar: bool = True, ax: Axes | None = None
-) -> Axes:
+def plot_credit_over_time(source: Source, *, columns: int = 80, colorbar: bool = True, ax: Axes | None = None) -> Axes:
     """Credit of each observation (row) after each number of observations (column): who steered the search, and when."""
     ax = one_axes(ax)
     history = replay_credits(source, columns=columns)

@@ -21,7 +21,7 @@ from ccgbo.presets import DEFAULT, PAPER
 from ccgbo.space import Float
 from ccgbo.viz.cuts import share
 from ccgbo.viz.lens import Lens, optimizer_of
-from ccgbo.viz.style import BLUE, GREEN, GREY, ORANGE, RED, many_axes, tidy
+from ccgbo.viz.style import BLUE, GREEN, GREY, ORANGE, RED, many_axes, plain, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def plot_illustration(
     _draw_paths(top, x, draws, lens)
     _draw_credits(middle, lens, x, cut.layers.weight)
     _draw_choice(bottom, x, cut.layers.base, cut.layers.weighted)
-    bottom.set_xlabel(lens.space.names[0])
+    bottom.set_xlabel(plain(lens.space.names[0]))
     margin = 0.01 * (x[-1] - x[0])
     for ax in (top, middle, bottom):
         ax.set_xlim(x[0] - margin, x[-1] + margin)
@@ -107,7 +107,7 @@ def _draw_paths(ax: Axes, x: Array, draws: Array, lens: Lens) -> None:
     ax.axhline(z, color=RED, linestyle=":", linewidth=1.4)
     ax.annotate("$Z_t$", (x[0], z), (4, 3), textcoords="offset points", color=RED)
     name = lens.space.names[0]
-    ax.plot([t.params[name] for t in lens.trials], [t.value for t in lens.trials], "o", color="black", zorder=5)
+    ax.plot([t.params[name] for t in lens.trials], lens.values, "o", color="black", zorder=5)
     ax.set(ylabel="value")
     ax.set_title("1  Draw paths; the mean of their maxima stands in for the unknown optimum")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
@@ -179,12 +179,12 @@ def _draw_step(ax: Axes, opt: Optimizer, x: Array, truth: Array, best: float, *,
     ax.fill_between(x, layers.mean - band, layers.mean + band, color=BLUE, alpha=0.15, linewidth=0, label="95 % band")
     ax.plot(x, layers.mean, color=BLUE, linewidth=1.2, label="posterior mean")
     ax.plot(x, truth, color="black", linestyle="--", linewidth=0.9, label="objective")
-    ax.plot([t.params["x"] for t in lens.trials], [t.value for t in lens.trials], "o", color=RED, label="observations")
+    ax.plot([t.params["x"] for t in lens.trials], lens.values, "o", color=RED, label="observations")
     shape = floor + 0.5 * (high - low) * share(layers.weighted)
     ax.plot(x, shape, color=GREEN, linestyle="--", linewidth=1.2, label="acquisition")
     trial = opt.ask()
     ax.axvline(trial.params["x"], color="black", linestyle=":", linewidth=1.3, label="next evaluation")
-    regret = best - max(t.value for t in lens.trials if t.value is not None)
+    regret = best - lens.values.max()
     ax.set_title(f"{title}:  regret {regret:.3f}" if first else f"regret {regret:.3f}", fontsize="medium")
     ax.set(xlim=(-0.015, 1.015), ylim=(floor - 0.05, high + 0.35 * (high - low)), yticks=[])
     tidy(ax)

@@ -93,6 +93,7 @@ class Lens:
         opt = optimizer_of(source)
         self.space: Space = opt.space
         self.direction, self.settings = opt.direction, opt.settings
+        self.every_trial: tuple[Trial, ...] = opt.trials
         self._history, rng = opt._history, copy.deepcopy(opt._rng)
         with blas_threads(1):
             self.model: Model = opt._posterior(commit=False)
@@ -123,6 +124,11 @@ class Lens:
     def observed(self) -> tuple[Array, Array]:
         """Posterior mean (n,) and standard deviation (n,) at the observations, in the user's units."""
         return self._in_user_units(self.model.mean, self.model.std)
+
+    @cached_property
+    def values(self) -> Array:  # (n,)
+        """What was told."""
+        return np.array([trial.value for trial in self.trials], dtype=float)
 
     @property
     def credits(self) -> Array:  # (n,)
@@ -233,14 +239,15 @@ def replay_credits(source: Source, *, columns: int = 80) -> CreditOverTime:
     n = len(data.values)
     after = np.unique(np.linspace(min(2, n), n, min(columns, max(n - 1, 1))).round().astype(int)) if n else np.arange(0)
     out = np.full((n, len(after)), np.nan)
-    rng, fitted = np.random.default_rng(0), None
+    fitted: Fitted | None = None
+    rng = np.random.default_rng(0)
     settings = replace(opt.settings.fit, refit_growth=0.0)
     with blas_threads(1):
         for column, k in enumerate(after):
             part = Data(data.F[:k], data.values[:k], data.noise[:k])
+            # told that k were fitted, build_model takes the last hyperparameters as they are
             due = fitted is None or (k >= REFIT_GROWTH * fitted.n and k <= REFIT_LIMIT)
-            # with fitted.n == k nothing is due: the posterior of these k under the last hyperparameters
-            known = fitted if due or fitted is None else Fitted(fitted.theta, int(k))
+            known = fitted if fitted is None or due else Fitted(fitted.theta, int(k))
             model = build_model(part, opt.space.groups, settings, opt.settings.outcome, None, known)
             fitted = model.fitted if due else fitted
             U = scatter(opt.space, opt.settings.search, rng)

@@ -112,3 +112,8 @@ def dot_area(credit: Array, *, scale: float = 1.0) -> Array:
     """Area of an observation's dot by its credit: the most credited stands out, the least stays visible."""
     result: Array = scale * (6.0 + 74.0 * credit**2)
     return result
+
+
+def plain(text: str) -> str:
+    """A user's text as it is: matplotlib would read dollar signs as mathematics."""
+    return text.replace("$", r"\$")

@@ -122,7 +122,7 @@ class SurrogateLoop:
             U = scatter(self.space, self.settings.search, self.rng)
             candidates = self.space.features(U)
             score = self.score(model, candidates)
-            taken, scale = Taken(self.history.features("complete")), model.gp.hyper.lengthscales
+            taken, scale = Taken(self.history.features("complete"), self.space), model.gp.hyper.lengthscales
             search = self.settings.search
             u = maximise(score, self.space, U, score(candidates), search, taken, scale=scale, rng=self.rng)
         return self.space.decode(u)

@@ -46,4 +46,5 @@ class GaussianBelief:
 
     def __call__(self, x: Array) -> Array:
         offset = (x - self.centre) / self.sd
-        return -0.5 * np.einsum("ij,ij->i", offset, offset)
+        log_rho: Array = -0.5 * np.einsum("ij,ij->i", offset, offset)
+        return log_rho

@@ -58,8 +58,9 @@ class BeliefLoop(SurrogateLoop):
 def belief_weights(paths: Paths, points: Array, belief: LogBelief) -> Array:  # (k,) summing to one
     """w_l of each path, whose maximum is looked for among the points."""
     log_rho = belief(points[paths(points).argmax(axis=0)])
-    weights: Array = np.exp(log_rho - log_rho.max())
-    return weights / weights.sum()
+    relative = np.exp(log_rho - log_rho.max())
+    weights: Array = relative / relative.sum()
+    return weights
 
 
 def monte_carlo_ucb(paths: Paths, weights: Array, beta: float) -> Score:

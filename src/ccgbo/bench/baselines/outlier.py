@@ -8,9 +8,9 @@
     covariance  S = K (I + W K)^-1
     evidence    log p(y | f) - 1/2 f^T K^-1 f - 1/2 log |I + W K|
 
-The lengthscale, the signal variance and the scale of the likelihood have the largest evidence on a small grid. An observation is an outlier
-if it is less likely than alpha / n under t_nu(f_i, scale^2 + S_ii): under the model itself a clean run of n
-observations loses one with probability alpha at most.
+The lengthscale, the signal variance and the scale of the likelihood have the largest evidence on a small grid. An
+observation is an outlier if it is less likely than alpha / n under t_nu(f_i, scale^2 + S_ii): under the model itself a
+clean run of n observations loses one with probability alpha at most.
 
 Choices of ours, where the source leaves them open: nu = 4, alpha = 0.05, one lengthscale for all columns, values
 scaled by median and median absolute deviation first, classification at every 10th iteration. Not at the start: among

@@ -1,0 +1,197 @@
+"""Optimizers behind one ask/tell face, so that one loop measures them all.
+
+Every contender gets the same initial points and sees the same noise. Peers without mixed spaces search the unit cube
+and are evaluated at the nearest point of the space.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ccgbo import UCB, LogEI, Optimizer, Space, ThompsonSampling
+from ccgbo.presets import DEFAULT, Settings
+
+
+class Contender(Protocol):
+    def tell(self, params: dict[str, Any], value: float) -> None: ...
+    def ask(self) -> dict[str, Any]: ...
+
+
+class Ours:
+    def __init__(self, space: Space, seed: int, **settings: Any) -> None:
+        self._opt = Optimizer(space, seed=seed, n_initial=1, **settings)
+        self._trial: Any = None
+
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        if self._trial is not None:
+            self._opt.tell(self._trial, value)
+            self._trial = None
+        else:
+            self._opt.tell(params, value)
+
+    def ask(self) -> dict[str, Any]:
+        self._trial = self._opt.ask()
+        return dict(self._trial.params)
+
+
+class Random:
+    def __init__(self, space: Space, seed: int) -> None:
+        self._space, self._rng = space, np.random.default_rng([seed, 99])
+
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        pass
+
+    def ask(self) -> dict[str, Any]:
+        return self._space.decode(self._space.sample(1, self._rng)[0])
+
+
+class OptunaSampler:
+    def __init__(self, space: Space, seed: int, sampler: str) -> None:
+        import optuna
+        import torch
+
+        torch.set_num_threads(1)
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        made = {
+            "gp": lambda: optuna.samplers.GPSampler(seed=seed, n_startup_trials=1),
+            "tpe": lambda: optuna.samplers.TPESampler(seed=seed, n_startup_trials=1, multivariate=True),
+        }[sampler]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._study = optuna.create_study(direction="maximize", sampler=made())
+        self._distributions = {name: self._distribution(optuna, p) for name, p in space.items()}
+        self._optuna, self._trial = optuna, None
+
+    @staticmethod
+    def _distribution(optuna: Any, p: Any) -> Any:
+        d = optuna.distributions
+        if hasattr(p, "choices"):
+            return d.CategoricalDistribution(p.choices)
+        if isinstance(p.low, int) and p.step is not None:
+            return d.IntDistribution(p.low, p.high, log=p.log, step=p.step)
+        return d.FloatDistribution(p.low, p.high, log=p.log, step=p.step)
+
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        if self._trial is not None:
+            self._study.tell(self._trial, value)
+            self._trial = None
+            return
+        self._study.add_trial(
+            self._optuna.trial.create_trial(params=params, distributions=self._distributions, value=value)
+        )
+
+    def ask(self) -> dict[str, Any]:
+        self._trial = self._study.ask(self._distributions)
+        return dict(self._trial.params)  # type: ignore[attr-defined]
+
+
+class UnitCube:
+    """What peers on the unit cube share: points in, points out."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.U: list[np.ndarray] = []
+        self.y: list[float] = []
+
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        self.U.append(self.space.encode(params))
+        self.y.append(value)
+
+
+class BoTorch(UnitCube):
+    """SingleTaskGP with fit_gpytorch_mll, optimize_acqf with 10 restarts and 512 raw samples."""
+
+    def __init__(self, space: Space, seed: int, acquisition: str) -> None:
+        import torch
+
+        super().__init__(space)
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        self._acquisition = acquisition
+
+    def ask(self) -> dict[str, Any]:
+        import torch
+        from botorch.acquisition import LogExpectedImprovement, UpperConfidenceBound
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from botorch.optim import optimize_acqf
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            X = torch.tensor(np.array(self.U))
+            Y = torch.tensor(self.y)[:, None].double()
+            Y = (Y - Y.mean()) / Y.std().clamp_min(1e-12)
+            model = SingleTaskGP(X, Y)
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+            if self._acquisition == "ucb":
+                acqf: Any = UpperConfidenceBound(model, beta=2.576**2)
+            else:
+                acqf = LogExpectedImprovement(model, best_f=model.posterior(X).mean.max())
+            bounds = torch.stack([torch.zeros(X.shape[1]), torch.ones(X.shape[1])]).double()
+            x, _ = optimize_acqf(acqf, bounds=bounds, q=1, num_restarts=10, raw_samples=512)
+        return self.space.decode(x[0].numpy())
+
+
+class BayesOpt(UnitCube):
+    """bayesian-optimization with its default acquisition, UCB with kappa 2.576."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        from bayes_opt import BayesianOptimization
+        from bayes_opt.acquisition import UpperConfidenceBound
+
+        super().__init__(space)
+        self._names = [f"u{j:03d}" for j in range(space.d)]
+        self._bo = BayesianOptimization(
+            None,
+            {name: (0.0, 1.0) for name in self._names},
+            acquisition_function=UpperConfidenceBound(kappa=2.576),
+            random_state=seed,
+            verbose=0,
+            allow_duplicate_points=True,
+        )
+
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        super().tell(params, value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._bo.register(params=dict(zip(self._names, self.U[-1], strict=True)), target=value)
+
+    def ask(self) -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            point = self._bo.suggest()
+        return self.space.decode(np.array([float(point[name]) for name in self._names]))
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    return changes
+
+
+SAME = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the default's surrogate and search, no credit
+
+CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
+    "default": lambda s, k: Ours(s, k),
+    "default-nocredit": lambda s, k: Ours(s, k, preset=SAME),
+    "paper": lambda s, k: Ours(s, k, preset="paper"),
+    "gp-ucb": lambda s, k: Ours(s, k, preset=SAME, acquisition=UCB(beta=2.576)),
+    "gp-logei": lambda s, k: Ours(s, k, preset=SAME, acquisition=LogEI()),
+    "random": Random,
+    "optuna-gp": lambda s, k: OptunaSampler(s, k, "gp"),
+    "optuna-tpe": lambda s, k: OptunaSampler(s, k, "tpe"),
+    "botorch-logei": lambda s, k: BoTorch(s, k, "logei"),
+    "botorch-ucb": lambda s, k: BoTorch(s, k, "ucb"),
+    "bayes-opt": BayesOpt,
+}
+
+
+def variant(preset: Settings = DEFAULT, **changes: Any) -> Callable[[Space, int], Contender]:
+    return lambda s, k: Ours(s, k, preset=preset, **changes)
+
+
+__all__ = ["CONTENDERS", "SAME", "Contender", "Ours", "ThompsonSampling", "variant"]

@@ -1,0 +1,195 @@
+"""Time per suggestion, side by side in one run: ours, Optuna GPSampler, BoTorch and bayesian-optimization.
+
+    python benchmarks/suggest_speed.py            # everything, about ten minutes
+    python benchmarks/suggest_speed.py --quick    # n = 100 only
+
+One BLAS thread, medians over repeats; every contender holds the same n observations of noisy Hartmann6 and the
+contenders take turns, so that a slow moment of the machine hits all of them. Figures to keep are the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numpy as np  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parent))
+from contenders import CONTENDERS, Contender  # noqa: E402
+
+from ccgbo import Optimizer  # noqa: E402
+from ccgbo.bench.problems import get_problem  # noqa: E402
+from ccgbo.presets import DEFAULT, high_dimensional  # noqa: E402
+from ccgbo.surrogate.fit import Energy  # noqa: E402
+from ccgbo.versions import versions  # noqa: E402
+
+
+def loaded(contender: str, problem: Any, n: int, seed: int = 0) -> Contender:
+    """A contender that knows n observations at uniform points."""
+    rng = np.random.default_rng([seed, n])
+    made = CONTENDERS[contender](problem.space, seed)
+    for u in problem.space.sample(n, rng):
+        params = problem.space.decode(u)
+        made.tell(params, problem.noisy(params, rng))
+    return made
+
+
+def race(names: list[str], problem: Any, n: int, repeats: int, warm: int = 2) -> dict[str, list[float]]:
+    """Seconds of each suggestion; the contenders take turns."""
+    rng = np.random.default_rng(n)
+    made = {name: loaded(name, problem, n) for name in names}
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for i in range(repeats + warm):
+        for name, contender in made.items():
+            start = time.perf_counter()
+            params = contender.ask()
+            took = time.perf_counter() - start
+            contender.tell(params, problem.noisy(params, rng))
+            if i >= warm:
+                seconds[name].append(took)
+    return seconds
+
+
+def show(title: str, seconds: dict[str, list[float]], *, mean: bool = False) -> None:
+    average = statistics.mean if mean else statistics.median
+    ours = average(seconds["default"])
+    print(f"\n{title}\n| | {'mean' if mean else 'median'} ms | times ours |\n|---|---|---|")
+    for name, values in seconds.items():
+        print(f"| {name} | {1e3 * average(values):.1f} | {average(values) / ours:.1f} |", flush=True)
+
+
+def credit_share(n: int = 100, repeats: int = 40) -> None:
+    """Time inside the credit computations (paths, scores, field) over the time of the whole suggestion."""
+    import cProfile
+    import pstats
+
+    problem, rng = get_problem("Hartmann6"), np.random.default_rng(0)
+    opt = Optimizer(problem.space, seed=0)
+    for u in problem.space.sample(n, rng):
+        params = problem.space.decode(u)
+        opt.tell(params, problem.noisy(params, rng))
+    opt.tell(opt.ask(), 0.0)
+    profile = cProfile.Profile()
+    for _ in range(repeats):
+        profile.enable()
+        trial = opt.ask()
+        profile.disable()
+        opt.tell(trial, problem.noisy(trial.params, rng))
+    stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    total = sum(v[3] for k, v in stats.items() if k[2] == "ask")
+    mine = sum(v[3] for k, v in stats.items() if k[2] in ("_credit", "credit_factor"))
+    mine += sum(v[3] for k, v in stats.items() if k[0].endswith("credit/field.py") and k[2] in ("__call__", "log_gradient") and "Credit" not in k[2] and _outermost(stats, k))
+    print(f"\ncredit's own share of a suggestion at n = {n}: {100 * mine / total:.0f} %")
+
+
+def _outermost(stats: Any, key: Any) -> bool:
+    """Whether a field function is called from outside credit/field.py."""
+    return any(not caller[0].endswith("credit/field.py") for caller in stats[key][4])
+
+
+def floor(n: int = 1000, repeats: int = 20) -> None:
+    """One Cholesky, inverse and kernel evaluation per likelihood call that the fits needed, and our multiple of it."""
+    problem, rng = get_problem("Hartmann6"), np.random.default_rng(0)
+    opt = Optimizer(problem.space, seed=0)
+    for u in problem.space.sample(n, rng):
+        params = problem.space.decode(u)
+        opt.tell(params, problem.noisy(params, rng))
+    opt.tell(opt.ask(), 0.0)
+    counted = Energy.__call__
+    calls = [0, 0.0]
+
+    def counting(self: Energy, theta: Any) -> Any:
+        start = time.perf_counter()
+        result = counted(self, theta)
+        calls[0] += 1
+        calls[1] += time.perf_counter() - start
+        return result
+
+    Energy.__call__ = counting  # type: ignore[method-assign]
+    start = time.perf_counter()
+    for _ in range(repeats):
+        trial = opt.ask()
+        opt.tell(trial, problem.noisy(trial.params, rng))
+    took = time.perf_counter() - start
+    Energy.__call__ = counted  # type: ignore[method-assign]
+    print(
+        f"\nfloor at n = {n}: {repeats} suggestions made {calls[0]} likelihood calls, {calls[1]:.2f} s; "
+        f"everything took {took:.2f} s, {took / max(calls[1], 1e-9):.1f} times that floor"
+    )
+
+
+def growth() -> None:
+    problem = get_problem("Hartmann6")
+    print("\nhow our time grows\n| n | median ms | mean ms over 20 |\n|---|---|---|")
+    for n in (50, 100, 200, 400, 800, 1600):
+        seconds = race(["default"], problem, n, 20, warm=1)["default"]
+        print(f"| {n} | {1e3 * statistics.median(seconds):.1f} | {1e3 * statistics.mean(seconds):.1f} |", flush=True)
+
+
+def high_dimension() -> None:
+    CONTENDERS["default"] = lambda s, k: __import__("contenders").Ours(s, k, preset=high_dimensional(DEFAULT))
+    show("d = 1000, n = 100 (Levy4_1000)", race(["default", "botorch-logei"], get_problem("Levy4_1000"), 100, 5, warm=1))
+
+
+def imports(repeats: int = 7) -> None:
+    def once(code: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - start
+
+    ours, theirs, nothing = [], [], []
+    for _ in range(repeats):
+        ours.append(once("import ccgbo"))
+        theirs.append(once("import optuna, torch"))
+        nothing.append(once("pass"))
+    a, b, c = (statistics.median(v) for v in (ours, theirs, nothing))
+    print(f"\nimport: ccgbo {a:.2f} s, optuna and torch {b:.2f} s, bare Python {c:.2f} s; ratio {a / b:.2f}")
+
+
+def memory() -> None:
+    code = """
+import resource, numpy as np, ccgbo
+rng = np.random.default_rng(0)
+space = {f"x{i}": (0.0, 1.0) for i in range(20)}
+opt = ccgbo.Optimizer(space, seed=0)
+X = rng.random((2000, 20))
+opt.tell_many([dict(zip(space, map(float, r))) for r in X], list(-((X - 0.5) ** 2).sum(1) + 0.1 * rng.standard_normal(2000)))
+for _ in range(2):
+    opt.tell(opt.ask(), 0.0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+    peak = float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    print(f"\npeak memory, n = 2000, d = 20: {peak:.0f} MB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    print("versions:", versions(), "\nseeds: 0; one BLAS thread; load average", os.getloadavg())
+    peers = ["optuna-gp", "botorch-ucb", "bayes-opt"]
+    hartmann = get_problem("Hartmann6")
+    show("n = 100, d = 6, Hartmann6 with noise", race(["default", "paper", *peers], hartmann, 100, 15))
+    credit_share()
+    imports()
+    if args.quick:
+        return
+    memory()
+    show("n = 1000, d = 6: mean over 20 consecutive suggestions", race(["default", "optuna-gp"], hartmann, 1000, 20, warm=1), mean=True)
+    floor()
+    growth()
+    high_dimension()
+
+
+if __name__ == "__main__":
+    main()

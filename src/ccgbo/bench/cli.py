@@ -1,0 +1,104 @@
+"""``ccgbo bench``: the paper's experiments from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ccgbo.errors import CcgboError
+
+
+class _Friendly(click.Group):
+    """Our own errors are messages for the user, not tracebacks."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except CcgboError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=_Friendly)
+def bench() -> None:
+    """Run the paper's experiments and draw its tables and figures."""
+
+
+@bench.command("list")
+def list_() -> None:
+    """Experiments, problems and methods by name."""
+    from ccgbo.bench.baselines import METHODS
+    from ccgbo.bench.experiment import experiment_names, load_experiment
+    from ccgbo.bench.problems import GROUPS
+
+    click.echo("experiments")
+    for name in experiment_names():
+        e = load_experiment(name)
+        runs = len(e.cells())
+        click.echo(f"  {name:<20} {e.title}: {len(e.problems)} problems x {len(e.labels)} methods, {runs} runs")
+    for group, problems in GROUPS.items():
+        click.echo(f"problems, {group}\n  {', '.join(problems)}")
+    click.echo(f"methods\n  {', '.join(METHODS)}")
+
+
+@bench.command()
+@click.argument("experiment")
+@click.option("--seeds", type=click.IntRange(min=1), help="How many seeds; the experiment's own number if not given.")
+@click.option("-j", "--jobs", type=int, default=1, show_default=True, help="Runs at a time.")
+@click.option("--backend", type=click.Choice(["loky", "dask", "ray"]), default="loky", show_default=True)
+@click.option("--address", help="Of a running Dask scheduler or Ray cluster.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Result file  [default: results/<name>.jsonl]")
+@click.option("--progress/--no-progress", default=True, help="A progress bar with the time left.")
+def run(
+    experiment: str,
+    seeds: int | None,
+    jobs: int,
+    backend: str,
+    address: str | None,
+    output: Path | None,
+    progress: bool,
+) -> None:
+    """Run EXPERIMENT, a packaged name or a .toml file; runs that the result file has already are kept."""
+    from ccgbo.bench.experiment import load_experiment
+    from ccgbo.bench.runner import run_experiment
+
+    chosen = load_experiment(experiment).with_seeds(seeds)
+    path = output or Path("results") / f"{chosen.name}.jsonl"
+    results = run_experiment(
+        chosen,
+        path,
+        jobs=jobs,
+        backend=backend,
+        address=address,
+        progress=progress,
+        report=lambda message: click.echo(message, err=True),
+    )
+    click.echo(f"{path}: {len(results.rows)} runs, {results.cpu_hours():.2f} CPU hours")
+
+
+@bench.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--tables", type=click.Path(path_type=Path), help="Directory for tables as .md, .csv and .tex.")
+@click.option("--figures", type=click.Path(path_type=Path), help="Directory for figures as .png.")
+@click.option("--into", type=click.Path(path_type=Path, exists=True), help="Markdown page whose blocks are refreshed.")
+@click.option(
+    "--format", "form", type=click.Choice(["markdown", "csv", "latex"]), default="markdown", show_default=True
+)
+def report(results: tuple[Path, ...], tables: Path | None, figures: Path | None, into: Path | None, form: str) -> None:
+    """Tables and figures of result files; tables are printed unless a page takes them."""
+    import os
+
+    from ccgbo.bench.report import make_report, refresh_page, write_report
+
+    reports = [make_report(path) for path in results]
+    for each in reports:
+        write_report(each, table_dir=tables, figure_dir=figures)
+    if into is not None:
+        images = os.path.relpath(figures, into.parent) if figures is not None else "."
+        found = refresh_page(into, reports, images)
+        click.echo(f"{into}: refreshed {', '.join(found) or 'nothing'}")
+        return
+    for each in reports:
+        for table in each.tables:
+            click.echo(f"{table.caption}\n")
+            click.echo(getattr(table, form)())

@@ -1,0 +1,174 @@
+"""An experiment file: which problems, methods and seeds make up one table or figure.
+
+    name = "ablation_M"
+    title = "Half-life M"
+    problems = ["Hartmann6"]
+    seeds = 10                      # first_seed, first_seed + 1, ...
+    methods = ["ucb", { label = "M = 5", method = "ccgbo", credit = { half_life = 5 } }]
+
+    [settings]                      # given to every method
+    high_dimensional = true
+
+A method is a name of :func:`ccgbo.bench.baselines.get_method`, or a table with a ``label``, a ``method`` and options.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ccgbo.bench.baselines import Method, get_method
+from ccgbo.bench.problems import PROBLEMS
+from ccgbo.errors import SettingError
+
+KINDS = ("regret", "theory", "illustration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """A method under the name that tables and figures use."""
+
+    label: str
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self) -> Method:
+        return get_method(self.method, **self.options)
+
+    def record(self) -> dict[str, Any]:
+        """Everything that decides what the method does, as plain data."""
+        settings = getattr(self.make(), "settings", None)
+        full = None if settings is None else {**asdict(settings), "acquisition": repr(settings.acquisition)}
+        return {"method": self.method, "options": dict(self.options), "settings": full}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One run: a method on a problem with a seed."""
+
+    problem: str
+    method: str  # label of the variant
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    name: str
+    title: str
+    problems: tuple[str, ...]
+    variants: tuple[Variant, ...]
+    kind: str = "regret"
+    seeds: int = 20
+    first_seed: int = 0
+    iterations: int = 100  # after the initial design
+    reference: str = "ucb"  # label that ratios are taken to
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise SettingError(f"kind must be one of {list(KINDS)}, got {self.kind!r}.")
+        for name, least in (("seeds", 1), ("first_seed", 0), ("iterations", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise SettingError(f"{name} must be a whole number >= {least}, got {value!r}.")
+        labels = [variant.label for variant in self.variants]
+        if not labels or len(set(labels)) != len(labels):
+            raise SettingError(f"methods must have one label each, got {labels!r}.")
+        for problem in self.problems:
+            if problem not in PROBLEMS and self.kind != "illustration":
+                raise SettingError(f"problems must be among {list(PROBLEMS)}, got {problem!r}.")
+        for variant in self.variants:
+            variant.make()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(variant.label for variant in self.variants)
+
+    def variant(self, label: str) -> Variant:
+        return next(variant for variant in self.variants if variant.label == label)
+
+    def cells(self) -> list[Cell]:
+        """Every run, seed by seed, so that an unfinished grid is complete for its first seeds."""
+        seeds = range(self.first_seed, self.first_seed + self.seeds)
+        return [
+            Cell(problem=problem, method=label, seed=seed)
+            for seed in seeds
+            for problem in self.problems
+            for label in self.labels
+        ]
+
+    def with_seeds(self, seeds: int | None) -> Experiment:
+        return self if seeds is None else replace(self, seeds=seeds)
+
+    def record(self) -> dict[str, Any]:
+        """What a result file says of the experiment; the number of seeds is seen from its rows."""
+        return {
+            "experiment": self.name,
+            "title": self.title,
+            "kind": self.kind,
+            "iterations": self.iterations,
+            "reference": self.reference,
+            "problems": list(self.problems),
+            "methods": {variant.label: variant.record() for variant in self.variants},
+        }
+
+
+def parse_experiment(data: Mapping[str, Any]) -> Experiment:
+    """An experiment from the contents of its file."""
+    data = dict(data)
+    common = data.pop("settings", {})
+    methods = data.pop("methods", [])
+    known = {f.name for f in fields(Experiment)} - {"variants"}
+    for key in data:
+        if key not in known:
+            raise SettingError(f"an experiment has no field {key!r}; it has {sorted(known | {'methods', 'settings'})}.")
+    for key in ("name", "title", "problems"):
+        if key not in data:
+            raise SettingError(f"an experiment must have the field {key!r}.")
+    data["problems"] = tuple(data["problems"])
+    return Experiment(**data, variants=tuple(_variant(method, common) for method in methods))
+
+
+def _variant(spec: Any, common: Mapping[str, Any]) -> Variant:
+    if isinstance(spec, str):
+        return Variant(label=spec, method=spec, options=_for(spec, common))
+    if not isinstance(spec, Mapping) or "method" not in spec:
+        raise SettingError(f"methods must be names or tables with a 'method', got {spec!r}.")
+    options = {key: value for key, value in spec.items() if key not in ("label", "method")}
+    method = spec["method"]
+    return Variant(label=spec.get("label", method), method=method, options={**_for(method, common), **options})
+
+
+def _for(method: str, common: Mapping[str, Any]) -> dict[str, Any]:
+    return {} if method == "random" else dict(common)
+
+
+def experiment_names() -> list[str]:
+    """Experiments that come with the package."""
+    return sorted(file.name.removesuffix(".toml") for file in _packaged().iterdir() if file.name.endswith(".toml"))
+
+
+def load_experiment(name: str | Path) -> Experiment:
+    """An experiment by the name of a packaged one, or by the path of its file."""
+    path = Path(name)
+    if path.suffix != ".toml":
+        if str(name) not in experiment_names():
+            raise SettingError(f"experiment must be a .toml file or one of {experiment_names()}, got {str(name)!r}.")
+        text = _packaged().joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    elif path.is_file():
+        text = path.read_text(encoding="utf-8")
+    elif path.parent == Path() and path.stem in experiment_names():
+        text = _packaged().joinpath(path.name).read_text(encoding="utf-8")
+    else:
+        raise SettingError(f"experiment must be a file that exists, got {str(name)!r}.")
+    try:
+        return parse_experiment(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"experiment {str(name)!r} must be TOML: {error}.") from None
+
+
+def _packaged() -> Any:
+    return resources.files("ccgbo.bench").joinpath("experiments")

@@ -1,0 +1,184 @@
+"""Figures of an experiment's results, as the paper draws them: mean and standard error over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.bench.illustration import GRID, forrester
+from ccgbo.bench.metrics import cumulative_regret, simple_regret
+from ccgbo.bench.results import Results, Row
+from ccgbo.bench.tables import name_of
+from ccgbo.bench.theory import weight_bounds
+from ccgbo.credit.field import CreditSettings
+from ccgbo.errors import MissingExtraError
+
+Array = NDArray[np.float64]
+
+COLORS = {"ucb": "#555555", "ccgbo": "#c44e52", "random": "#bbbbbb", "wgp": "#4c72b0", "rgp": "#55a868",
+          "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860"}  # fmt: skip
+QUANTITIES: dict[str, Callable[[Row], Array]] = {"simple": simple_regret, "cumulative": cumulative_regret}
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtraError("a figure of ccgbo bench", "plot") from error
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def _panels(n: int, *, width: float = 3.2, height: float = 2.5, most: int = 4) -> tuple[Any, list[Any]]:
+    """A figure with n axes in rows of at most ``most``."""
+    columns = min(n, most)
+    lines = -(-n // columns)
+    figure, axes = _pyplot().subplots(
+        lines, columns, figsize=(width * columns, height * lines), squeeze=False, layout="constrained"
+    )
+    flat = list(axes.flat)
+    for spare in flat[n:]:
+        spare.set_axis_off()
+    for ax in flat[:n]:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(labelsize=8)
+    return figure, flat[:n]
+
+
+def _colors(methods: Sequence[str]) -> dict[str, Any]:
+    """Known methods in their own colour, variants along a map."""
+    variants = [m for m in methods if m not in COLORS]
+    shades = _pyplot().get_cmap("viridis")(np.linspace(0.05, 0.9, max(len(variants), 1)))
+    if len(variants) <= 2:  # a base acquisition and credit on it
+        shades = ["#555555", "#c44e52"] if len(variants) == 2 else ["#c44e52"]
+    return {**COLORS, **dict(zip(variants, shades, strict=False))}
+
+
+def regret_curves(results: Results, quantity: str = "simple", *, log: bool = False) -> Any:
+    """One panel for each problem, one line for each method, shaded by one standard error."""
+    figure, axes = _panels(len(results.problems))
+    colors = _colors(results.methods)
+    for ax, problem in zip(axes, results.problems, strict=True):
+        for method in results.methods:
+            seeds = results.seeds(problem, method)
+            if not seeds:
+                continue
+            curves = np.array([QUANTITIES[quantity](results.row(problem, method, seed)) for seed in seeds])
+            t = np.arange(curves.shape[1], dtype=float) + (quantity == "cumulative")
+            _band(ax, t, curves, colors[method], name_of(method), bold=method.startswith("ccgbo"))
+        ax.set_title(problem, fontsize=9)
+        if log:
+            ax.set_yscale("log")
+    axes[0].set_ylabel(f"{quantity} regret", fontsize=8)
+    for ax in axes:
+        ax.set_xlabel("iteration", fontsize=8)
+    _legend(figure, axes[0])
+    return figure
+
+
+def _band(ax: Any, t: Array, curves: Array, color: Any, label: str, *, bold: bool = False) -> None:
+    mean = curves.mean(axis=0)
+    error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.zeros_like(mean)
+    ax.plot(t, mean, color=color, label=label, linewidth=1.8 if bold else 1.1, zorder=3 if bold else 2)
+    ax.fill_between(t, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
+
+
+def _legend(figure: Any, ax: Any) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 8), fontsize=8, frameon=False)
+
+
+def illustration(results: Results) -> Any:
+    """A row for each iteration, a column for each method."""
+    problem, methods = results.problems[0], results.methods
+    seed = min(results.seeds(problem, *methods))
+    rows = [results.row(problem, m, seed) for m in methods]
+    steps = len(rows[0]["steps"])
+    figure, axes = _panels(steps * len(methods), width=3.6, height=1.55, most=len(methods))
+    for i, ax in enumerate(axes):
+        t, column = divmod(i, len(methods))
+        _step(ax, rows[column], t)
+        if t == 0:
+            ax.set_title(name_of(methods[column]), fontsize=9)
+        if column == 0:
+            ax.set_ylabel(f"t = {t + 1}", fontsize=8)
+    _legend(figure, axes[0])
+    return figure
+
+
+def _step(ax: Any, row: Row, t: int) -> None:
+    look = row["steps"][t]
+    mean, std = np.array(look["mean"]), np.array(look["std"])
+    seen = np.array(look["seen"])
+    ax.fill_between(GRID, mean - 1.96 * std, mean + 1.96 * std, color="#4c72b0", alpha=0.2, linewidth=0)
+    ax.plot(GRID, mean, color="#4c72b0", linewidth=1.2, label="posterior mean and 95 %")
+    ax.plot(GRID, forrester(GRID), color="black", linestyle="--", linewidth=0.9, label="objective")
+    height = np.array(look["acquisition"])
+    scaled = -24.0 + 8.0 * height / max(float(height.max()), 1e-300)
+    ax.plot(GRID, scaled, color="#55a868", linewidth=1.0, label="acquisition (scaled)")
+    ax.plot(seen[:, 0], seen[:, 1], "o", color="#c44e52", markersize=3, label="observed")
+    ax.axvline(look["next"], color="grey", linestyle=":", linewidth=1.0, label="next")
+    regret = simple_regret(row)[t + 1]
+    ax.text(0.02, 0.95, f"simple regret {regret:.3f}", transform=ax.transAxes, fontsize=7, va="top")
+    ax.set_ylim(-26.0, 12.0)
+
+
+def proxy_figure(results: Results, method: str = "ccgbo") -> Any:
+    """Theorem 5.1: the error of Z_t against t for several K, and against S_t."""
+    figure, axes = _panels(len(results.problems))
+    shades = _pyplot().get_cmap("viridis")(np.linspace(0.0, 0.85, 4))
+    for ax, problem in zip(axes, results.problems, strict=True):
+        rows = [results.row(problem, method, seed) for seed in results.seeds(problem, method)]
+        t = np.array([point["t"] for point in rows[0]["proxy"]])
+        for shade, k in zip(shades, rows[0]["proxy"][0]["error"], strict=True):
+            errors = np.array([[point["error"][k] for point in row["proxy"]] for row in rows])
+            _band(ax, t, errors, shade, f"|Z − f(x*)|, K = {k}", bold=k == "25")
+        widest = np.array([[point["S"] for point in row["proxy"]] for row in rows]).mean(axis=0)
+        ax.plot(t, 2.576 * widest, color="grey", linestyle="--", linewidth=1.0, label="β S")
+        ax.set_title(problem, fontsize=9)
+        ax.set_xlabel("iteration", fontsize=8)
+        ax.set_yscale("log")
+    _legend(figure, axes[0])
+    return figure
+
+
+def growth_figure(results: Results) -> Any:
+    """Theorem 5.2: R_N over sqrt(N gain_N), level or falling where the bound's growth holds."""
+    figure, axes = _panels(len(results.problems))
+    colors = _colors(results.methods)
+    for ax, problem in zip(axes, results.problems, strict=True):
+        for method in results.methods:
+            rows = [results.row(problem, method, seed) for seed in results.seeds(problem, method)]
+            n = np.arange(1.0, len(rows[0]["regret"]) + 1.0)
+            curves = np.array([cumulative_regret(row) / np.sqrt(n * np.array(row["gain"])) for row in rows])
+            _band(ax, n, curves, colors[method], name_of(method), bold=method == "ccgbo")
+        ax.set_title(problem, fontsize=9)
+        ax.set_xlabel("N", fontsize=8)
+    axes[0].set_ylabel("R / sqrt(N gain)", fontsize=8)
+    _legend(figure, axes[0])
+    return figure
+
+
+def weight_figure(credit: CreditSettings, iterations: int = 100) -> Any:
+    """Theorem 5.2: B_t / A_t for the credit settings that were run."""
+    figure, (ax,) = _panels(1, width=4.2)
+    t = np.arange(1, iterations + 1)
+    lower, upper = weight_bounds(iterations, credit)
+    ax.plot(t, upper / lower, color="#c44e52", label="B / A")
+    ax.plot(t, lower, color="#4c72b0", label="A")
+    ax.plot(t, upper, color="#55a868", label="B")
+    ax.axhline(1.0, color="grey", linestyle=":", linewidth=0.8)
+    ax.set_xlabel("iteration", fontsize=8)
+    ax.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def save(figure: Any, path: str) -> None:
+    """Write and close; without the date and the version, so that equal results give equal files."""
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    _pyplot().close(figure)

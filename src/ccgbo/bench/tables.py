@@ -1,0 +1,228 @@
+"""Tables of an experiment's results, in Markdown, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ccgbo.bench.metrics import Comparison, compare, overall_ratio, simple_regret
+from ccgbo.bench.published import published, published_ratio
+from ccgbo.bench.results import Results
+
+NAMES = {"ucb": "GP-UCB", "ccgbo": "CCGBO", "random": "Random", "wgp": "WGP", "rgp": "RGP", "tvgp": "TVGP",
+         "outlier": "Outlier", "pibo": "PiBO", "colabo": "ColaBO", "ts": "TS", "logei": "LogEI", "jes": "JES",
+         "mes": "MES"}  # fmt: skip
+METRIC_NAMES = {"ausr": "AUSR", "final": "final simple regret"}
+DASH = "–"
+
+
+def name_of(method: str) -> str:
+    """A method as tables and figures print it."""
+    if method.startswith("ccgbo-"):
+        return f"CCGBO-{name_of(method.removeprefix('ccgbo-'))}"
+    return NAMES.get(method, method)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Text cells under named columns."""
+
+    name: str  # of its file
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def markdown(self) -> str:
+        lines = [self.columns, tuple("---" for _ in self.columns), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+    def csv(self) -> str:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        return out.getvalue()
+
+    def latex(self) -> str:
+        body = [" & ".join(_escape(cell) for cell in line) + r" \\" for line in self.rows]
+        head = " & ".join(_escape(cell) for cell in self.columns) + r" \\"
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                rf"\caption{{{_escape(self.caption)}}}",
+                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
+                r"\toprule",
+                head,
+                r"\midrule",
+                *body,
+                r"\bottomrule",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+
+    def write(self, directory: Callable[[str], str]) -> None:
+        """One file per format; ``directory`` makes a path of a file's name."""
+        for suffix, text in (("md", self.markdown()), ("csv", self.csv()), ("tex", self.latex())):
+            with open(directory(f"{self.name}.{suffix}"), "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+
+
+_LATEX = {"±": r"$\pm$", DASH: "--", "%": r"\%", "_": r"\_", "&": r"\&", "**": ""}
+
+
+def _escape(text: str) -> str:
+    for plain, command in _LATEX.items():
+        text = text.replace(plain, command)
+    return text
+
+
+def number(value: float) -> str:
+    """Four significant digits without an exponent where that is short."""
+    if value == 0.0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return f"{value:.3g}"
+
+
+def ratio_text(c: Comparison) -> str:
+    return f"{c.ratio:.3f} [{c.low:.3f}, {c.high:.3f}]"
+
+
+def _optional(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"
+
+
+def value_table(results: Results, metric: str = "ausr", scale: float = 1.0) -> Table:
+    """Mean and standard deviation of every method on every problem; the smallest mean of a row in bold."""
+    rows = []
+    for problem in results.problems:
+        found = {m: compare(results, problem, m, m, metric) for m in _present(results, problem)}
+        best = min(c.mean for c in found.values())
+        cells = [_mean_sd(found.get(m), scale, best) for m in results.methods]
+        rows.append((problem, *cells))
+    what = METRIC_NAMES[metric] + (f" times {scale:g}" if scale != 1.0 else "")
+    seeds = seeds_text(results)
+    columns = ("Task", *(name_of(m) for m in results.methods))
+    return Table(
+        f"{results.name}_{metric}", f"{results.header['title']}: {what}, mean ± sd, {seeds}", columns, tuple(rows)
+    )
+
+
+def _present(results: Results, problem: str) -> list[str]:
+    return [m for m in results.methods if results.seeds(problem, m)]
+
+
+def _mean_sd(c: Comparison | None, scale: float, best: float) -> str:
+    if c is None:
+        return DASH
+    text = f"{number(scale * c.mean)} ± {number(scale * c.sd)}"
+    return f"**{text}**" if c.mean == best else text
+
+
+def seeds_text(results: Results) -> str:
+    """How many seeds stand behind a table."""
+    counts = [len(results.seeds(p, m)) for p in results.problems for m in _present(results, p)]
+    least, most = min(counts), max(counts)
+    if least == most:
+        return f"{most} seed" if most == 1 else f"{most} seeds"
+    return f"{least} to {most} seeds"
+
+
+def ratio_table(results: Results, metric: str = "ausr", methods: Sequence[str] | None = None) -> Table:
+    """Paired ratio to the reference, one line for each problem and method, the paper's beside it."""
+    reference = str(results.header["reference"])
+    chosen = [m for m in methods or results.methods if m != reference]
+    rows = []
+    for problem in results.problems:
+        for method in chosen:
+            if not results.seeds(problem, method, reference):
+                continue
+            c = compare(results, problem, method, reference, metric)
+            paper = published_ratio(results.name, metric, problem, method, reference)
+            ties = c.n - c.wins - c.losses
+            tally = f"{c.wins}{DASH}{c.losses}" + (f" ({ties} equal)" if ties else "")
+            rows.append((problem, name_of(method), ratio_text(c), _optional(paper), tally))
+    caption = f"{results.header['title']}: ratio of mean {METRIC_NAMES[metric]} to {name_of(reference)} over the same "
+    caption += f"seeds with a 95 % bootstrap interval, {seeds_text(results)}"
+    columns = ("Task", "Method", f"Ratio to {name_of(reference)}", "Paper", "Seeds won–lost")
+    return Table(f"{results.name}_{metric}_ratio", caption, columns, tuple(rows))
+
+
+def overall_table(results: Results, metric: str = "ausr") -> Table:
+    """One line a method: geometric mean of its ratios over the problems, the paper's, and how many it wins."""
+    reference = str(results.header["reference"])
+    rows = []
+    for method in results.methods:
+        problems = [p for p in results.problems if results.seeds(p, method, reference)]
+        if method == reference or not problems:
+            continue
+        ratio, low, high = overall_ratio(results, method, reference, metric)
+        each = [compare(results, p, method, reference, metric) for p in problems]
+        theirs = [published_ratio(results.name, metric, p, method, reference) for p in problems]
+        known = [value for value in theirs if value is not None]
+        paper = float(np.exp(np.mean(np.log(known)))) if len(known) == len(problems) else None
+        better, worse = sum(c.high < 1.0 for c in each), sum(c.low > 1.0 for c in each)
+        tally = f"{sum(c.wins for c in each)}{DASH}{sum(c.losses for c in each)}"
+        clear = f"{better} better, {worse} worse of {len(each)}"
+        rows.append((name_of(method), f"{ratio:.3f} [{low:.3f}, {high:.3f}]", _optional(paper), clear, tally))
+    caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {name_of(reference)} in "
+    caption += f"{METRIC_NAMES[metric]}, {seeds_text(results)}"
+    columns = ("Method", "Ratio over all tasks", "Paper", "Tasks with an interval off 1", "Runs won–lost")
+    return Table(f"{results.name}_{metric}_overall", caption, columns, tuple(rows))
+
+
+def variant_table(results: Results) -> Table:
+    """One line a variant: final simple regret, the paper's where it prints it, and the ratio of AUSR."""
+    reference = str(results.header["reference"])
+    columns = ["Variant"]
+    for problem in results.problems:
+        columns += [f"{problem}: final regret", "Paper", "AUSR ratio"]
+    rows = []
+    for method in results.methods:
+        cells = [name_of(method)]
+        for problem in results.problems:
+            if not results.seeds(problem, method, reference):
+                cells += [DASH] * 3
+                continue
+            final = compare(results, problem, method, reference, "final")
+            area = compare(results, problem, method, reference, "ausr")
+            theirs = published(results.name, "final", problem, method)
+            paper = DASH if theirs is None else f"{theirs[0]:g} ± {theirs[1]:g}"
+            cells += [
+                f"{number(final.mean)} ± {number(final.sd)}",
+                paper,
+                "1" if method == reference else ratio_text(area),
+            ]
+        rows.append(tuple(cells))
+    caption = f"{results.header['title']}: final simple regret, mean ± sd, and AUSR over that of {name_of(reference)}, "
+    return Table(f"{results.name}_variants", caption + seeds_text(results), tuple(columns), tuple(rows))
+
+
+def cost_table(results: Results) -> Table:
+    """CPU seconds of one run, mean over the seeds."""
+    rows = []
+    for problem in results.problems:
+        cells = [problem]
+        for method in results.methods:
+            times = [cpu for cell, cpu in results.cpu.items() if (cell.problem, cell.method) == (problem, method)]
+            cells.append(f"{np.mean(times):.2f}" if times else DASH)
+        rows.append(tuple(cells))
+    caption = f"{results.header['title']}: CPU seconds of one run ({results.cpu_hours():.2f} CPU hours in all)"
+    return Table(f"{results.name}_cost", caption, ("Task", *(name_of(m) for m in results.methods)), tuple(rows))
+
+
+def steps_table(results: Results) -> Table:
+    """Mean simple regret after each iteration of a short run."""
+    problem = results.problems[0]
+    seeds = results.seeds(problem, *results.methods)
+    traces = {m: np.array([simple_regret(results.row(problem, m, s)) for s in seeds]) for m in results.methods}
+    steps = range(int(results.header["iterations"]) + 1)
+    rows = [(name_of(m), *(number(float(traces[m][:, t].mean())) for t in steps)) for m in results.methods]
+    caption = f"{results.header['title']}: mean simple regret after each step, {len(seeds)} seeds"
+    return Table(f"{results.name}_steps", caption, ("Method", *(f"t = {t}" for t in steps)), tuple(rows))

@@ -1,0 +1,138 @@
+"""The group of commands. Each is loaded when it is called, so that help is quick and a missing extra breaks only its
+own command.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from ccgbo.errors import CcgboError
+
+# name: (module:object, help shown in the list of commands)
+COMMANDS = {
+    "init": ("ccgbo.cli.studies:init", "Create a study in a file."),
+    "ask": ("ccgbo.cli.loop:ask", "Print the next points to evaluate."),
+    "tell": ("ccgbo.cli.loop:tell", "Record the value of a trial."),
+    "run": ("ccgbo.cli.loop:run", "Evaluate a program until the study has its trials."),
+    "show": ("ccgbo.cli.studies:show", "Show the trials, their credits, the best and the recommended point."),
+    "list": ("ccgbo.cli.studies:list_", "List the studies of a file."),
+    "export": ("ccgbo.cli.studies:export", "Write the trials to CSV, JSON or Parquet."),
+    "import": ("ccgbo.cli.studies:import_", "Tell a study values from a file or from Optuna."),
+    "requeue": ("ccgbo.cli.studies:requeue", "Give pending trials back, to be asked again."),
+    "delete": ("ccgbo.cli.studies:delete", "Delete a study."),
+    "report": ("ccgbo.viz.cli:report", "Write a study's report as one HTML page."),
+    "dashboard": ("ccgbo.viz.cli:dashboard", "Watch studies in the browser."),
+    "bench": ("ccgbo.bench.cli:bench", "Run and tabulate benchmarks."),
+    "demo": ("ccgbo.cli.loop:demo", "See an optimisation and its report."),
+    "completion": ("ccgbo.cli.app:completion", "Print the shell's completion script."),
+}
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and loads the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        try:
+            command: click.Command = getattr(importlib.import_module(module), attribute)
+        except CcgboError:
+            raise
+        except ImportError as error:
+            raise click.ClickException(f"{cmd_name} cannot be loaded: {error}.") from error
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(n, help=text) for n, (_, text) in COMMANDS.items() if n.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"ccgbo {version('ccgbo')}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+def app(debug: bool) -> None:
+    """Find the best settings of expensive things in few evaluations.
+
+    A study lives in a file and outlives the process: create it with `ccgbo init`, then `ccgbo ask` and `ccgbo tell` by
+    hand, or let `ccgbo run` evaluate a program. `ccgbo COMMAND --help` tells more.
+    """
+    del debug
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a SHELL.
+
+    For bash, add to ~/.bashrc:  eval "$(ccgbo completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(app, {}, "ccgbo", "_CCGBO_COMPLETE").source())
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    debug = arguments[:1] == ["--debug"]
+    try:
+        code = app.main(arguments, prog_name="ccgbo", standalone_mode=False)
+        sys.stdout.flush()
+    except Exception as error:
+        code = _explain(error, debug)
+    except KeyboardInterrupt:
+        code = _fail("interrupted", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception, debug: bool) -> int:
+    if debug and not isinstance(error, click.UsageError | click.Abort):
+        traceback.print_exception(error)
+        return 1
+    if isinstance(error, click.Abort):
+        return _fail("interrupted", 1)
+    if isinstance(error, click.UsageError):
+        path = "ccgbo" if error.ctx is None else error.ctx.command_path
+        return _fail(f"{error.format_message()} Try '{path} --help'.", error.exit_code)
+    if isinstance(error, click.ClickException):
+        return _fail(error.format_message(), error.exit_code)
+    if isinstance(error, BrokenPipeError):  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    if isinstance(error, CcgboError):
+        return _fail(str(error), 1)
+    return _fail(f"{type(error).__name__}: {error} (ccgbo --debug shows where)", 1)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"error: {' '.join(message.splitlines())}", err=True)
+    return code

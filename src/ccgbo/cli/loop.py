@@ -1,0 +1,113 @@
+"""Commands that ask, evaluate and tell."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ccgbo.cli.command import Command, by_json_key, by_regex, last_number
+from ccgbo.cli.studies import study_arguments
+from ccgbo.cli.table import table
+from ccgbo.running import INTERRUPTED
+from ccgbo.study import Study
+
+
+@click.command()
+@study_arguments
+@click.option("-n", "n", type=click.IntRange(min=1), default=1, help="How many points.  [default: 1]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per point.")
+def ask(file: Path, name: str | None, n: int, as_json: bool) -> None:
+    """Print the next points to evaluate, each with the trial's id to tell its value under."""
+    with Study(file, name=name) as study:
+        trials = study.ask(n)
+        columns = ["trial", *study.space]
+    if as_json:
+        for trial in trials:
+            click.echo(json.dumps({"id": trial.id, "params": dict(trial.params)}))
+    else:
+        click.echo(table(columns, [[t.id, *map(t.params.get, columns[1:])] for t in trials]))
+
+
+@click.command(context_settings={"ignore_unknown_options": True})  # so that -0.3 is a value
+@study_arguments
+@click.argument("trial", type=int)
+@click.argument("value", type=float, required=False)
+@click.option("--failed", is_flag=True, help="The evaluation gave no value.")
+@click.option("--noise-variance", type=click.FloatRange(min=0), help="Of the value, where it is known.")
+def tell(
+    file: Path, name: str | None, trial: int, value: float | None, failed: bool, noise_variance: float | None
+) -> None:
+    """Record the VALUE of a TRIAL, or that it --failed."""
+    if failed == (value is not None):
+        raise click.UsageError("give either a VALUE or --failed.")
+    with Study(file, name=name) as study:
+        told = study.tell(trial, value, failed=failed, noise_variance=noise_variance)
+        best = study.best
+    words = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {told.value:.6g}"
+    click.echo(words + ("" if best is None else f"  (best so far: trial {best.id}, {best.value:.6g})"))
+
+
+@click.command()
+@study_arguments
+@click.option("-n", "n_trials", type=click.IntRange(min=1), required=True, help="Trials that the study shall have.")
+@click.option("-j", "n_workers", type=click.IntRange(min=1), default=1, help="Programs at a time.  [default: 1]")
+@click.option("--value-regex", metavar="REGEX", help="The value is its last match in what the program prints.")
+@click.option("--json-key", metavar="KEY", help="The value is this key (a.b) of the last JSON object printed.")
+@click.option("--trial-timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one evaluation.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which no trial is started.")
+@click.option("--target", type=float, help="Stop at a value this good.")
+@click.option("--patience", type=click.IntRange(min=1), help="Stop after so many trials without a better value.")
+@click.option("--stop-on-error", is_flag=True, help="Stop when a program fails, instead of recording it.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(
+    file: Path,
+    name: str | None,
+    command: tuple[str, ...],
+    value_regex: str | None,
+    json_key: str | None,
+    trial_timeout: float | None,
+    stop_on_error: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Evaluate COMMAND until the study has -n trials of its own, so the same line run again does the rest.
+
+    \b
+        ccgbo run tune.db -n 100 -j 4 -- python train.py --lr {lr} --layers {layers}
+
+    {lr} is replaced by the parameter's value; no shell is involved. The value is the last number that the program
+    prints; a program that fails is recorded as a failed trial. CCGBO_PARAMS has all parameters as JSON.
+    """
+    if value_regex is not None and json_key is not None:
+        raise click.UsageError("give either --value-regex or --json-key.")
+    parse = by_regex(value_regex) if value_regex is not None else by_json_key(json_key) if json_key else last_number
+    with Study(file, name=name) as study:
+        program = Command(command, list(study.space), parse=parse, timeout=trial_timeout)
+        signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            on_error: Any = "raise" if stop_on_error else "record"
+            result = study.run(program, progress=not quiet, on_error=on_error, **options)
+        finally:
+            program.stop()
+    click.echo(repr(result))
+    if result.stopped == INTERRUPTED:
+        raise click.Abort
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@click.command()
+@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True)
+@click.option("-n", "n_trials", type=click.IntRange(min=1), default=40, show_default=True, help="Evaluations.")
+def demo(folder: Path, n_trials: int) -> None:
+    """Tune a classifier on real data, then write the report of how it went."""
+    from ccgbo.demo import run_demo
+
+    run_demo(folder, n_trials, click.echo)

@@ -1,0 +1,27 @@
+"""A table in plain text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Columns as wide as their widest cell; numbers to the right."""
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
+    numeric = [any(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))]
+    lines = [list(columns), *cells]
+    return "\n".join(
+        "  ".join(text.rjust(w) if right else text.ljust(w) for text, w, right in zip(line, widths, numeric)).rstrip()
+        for line in lines
+    )
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else json.dumps(value)

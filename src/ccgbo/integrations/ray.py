@@ -1,0 +1,203 @@
+"""Counterfactual Credit Guided Bayesian Optimization as a Ray Tune search algorithm.
+
+A trial that ends with an error, or with a metric that is missing, NaN or infinite, is a failed one: a place to avoid,
+kept out of the model. Trials still running count as pending.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError, UnsupportedError
+from ccgbo.optimizer import Optimizer
+from ccgbo.records import Trial
+from ccgbo.space import Space
+
+try:
+    from ray import cloudpickle
+    from ray.tune.result import DEFAULT_METRIC
+    from ray.tune.search import Searcher
+
+    from ccgbo.integrations._ray_space import Codec, convert_search_space
+except ImportError as error:
+    raise MissingExtraError("ccgbo.integrations.ray", "ray") from error
+
+__all__ = ["CCGBOSearch", "convert_search_space"]
+
+logger = logging.getLogger("ccgbo")
+
+DIRECTIONS = {"min": "minimize", "max": "maximize"}
+
+
+class CCGBOSearch(Searcher):
+    """Suggests configurations to Ray Tune.
+
+    >>> search = CCGBOSearch(metric="loss", mode="min", seed=0)
+    >>> tune.Tuner(train, tune_config=tune.TuneConfig(search_alg=search, num_samples=50), param_space=space)
+
+    ``settings`` are those of :class:`ccgbo.Optimizer`: ``preset``, ``acquisition``, ``credit``, ``n_initial``, ...
+    """
+
+    def __init__(
+        self,
+        space: Mapping[str, Any] | Space | None = None,  # Ray's or ccgbo's parameters; None: Tuner's param_space
+        metric: str | None = None,
+        mode: str | None = None,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,  # of points_to_evaluate, which are then not run again
+        seed: int | None = None,
+        **settings: Any,
+    ) -> None:
+        if isinstance(metric, list | tuple) or isinstance(mode, list | tuple):
+            raise UnsupportedError(f"several objectives are out of scope: metric must be one name, got {metric!r}.")
+        if mode is not None and mode not in DIRECTIONS:
+            raise SettingError(f"mode must be 'min' or 'max', got {mode!r}.")
+        super().__init__(metric=metric, mode=mode)
+        self._points = [dict(point) for point in points_to_evaluate or ()]
+        self._rewards = list(evaluated_rewards) if evaluated_rewards is not None else None
+        if self._rewards is not None and len(self._rewards) != len(self._points):
+            lengths = f"{len(self._rewards)} and {len(self._points)}"
+            raise SettingError(f"evaluated_rewards and points_to_evaluate must have one length, got {lengths}.")
+        self._seed, self._settings = seed, settings
+        self._codec: Codec | None = None
+        self._optimizer: Optimizer | None = None
+        self._ids: dict[str, int] = {}  # Ray's trial id -> ours
+        if space is not None:
+            self._codec = convert_search_space(space)
+            self._set_up()
+
+    def _set_up(self) -> None:
+        """Make the optimizer as soon as the space and the mode are known."""
+        if self._optimizer is not None or self._codec is None or self._mode is None:
+            return
+        self._metric = self._metric or DEFAULT_METRIC
+        self._optimizer = self._new_optimizer()
+        if self._rewards is not None:
+            for point, reward in zip(self._points, self._rewards, strict=True):
+                self.add_evaluated_point(point, reward)
+            self._points = []
+        for point in self._points:
+            self._codec.space.encode(self._codec.encode(point))  # a mistake shows now, not in the middle of the run
+
+    def _new_optimizer(self) -> Optimizer:
+        assert self._codec is not None
+        assert self._mode is not None
+        direction: Any = DIRECTIONS[self._mode]
+        return Optimizer(self._codec.space, direction=direction, seed=self._seed, **self._settings)
+
+    def set_search_properties(self, metric: str | None, mode: str | None, config: Mapping[str, Any], **_: Any) -> bool:
+        """Take what ``Tuner`` knows; False where the space was given before, as Ray asks."""
+        self._metric, self._mode = metric or self._metric, mode or self._mode
+        known = self._codec is not None
+        if not known:
+            self._codec = convert_search_space(config)
+        self._set_up()
+        return not known
+
+    # -- suggestions and results
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer behind the search: credits, explanations and the recommendation."""
+        if self._optimizer is None:
+            raise SettingError(
+                "space and mode must be given, to CCGBOSearch or to Tuner, before anything is suggested."
+            )
+        return self._optimizer
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str:  # type: ignore[override]
+        """The configuration of a new trial; ``FINISHED`` when a finite space is used up."""
+        optimizer, codec = self.optimizer, self._codec
+        assert codec is not None
+        if self._points:
+            trial = optimizer.enqueue(codec.encode(self._points.pop(0)))
+        else:
+            try:
+                trial = optimizer.ask()
+            except SpaceExhaustedError:
+                return str(Searcher.FINISHED)
+        self._ids[trial_id] = trial.id
+        return codec.decode(trial.params)
+
+    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
+        """Learn from the last result of a trial."""
+        trial = self._pending_trial(trial_id, result or {})
+        if trial is None:
+            return
+        value = (result or {}).get(str(self._metric))
+        if error or value is None:
+            reason = "the trial raised an error" if error else f"the result has no {self._metric!r}"
+            self.optimizer.tell(trial, failed=True, error=reason)
+        else:
+            self.optimizer.tell(trial, value)
+
+    def _pending_trial(self, trial_id: str, result: Mapping[str, Any]) -> Trial | None:
+        """The trial behind Ray's id; one that Ray restarts has failed before, or comes back under a new id."""
+        assert self._codec is not None
+        trial = next((t for t in self.optimizer.trials if t.id == self._ids.get(trial_id)), None)
+        if trial is not None and trial.state == "complete":
+            logger.warning("trial %s has ended before, with the value %s", trial_id, trial.value)
+            return None
+        if trial is None:
+            config = {name.removeprefix("config/"): v for name, v in result.items() if name.startswith("config/")}
+            params: Mapping[str, Any] = self._codec.encode(config)
+            if not params:
+                logger.warning("trial %s is not one of this search, and its result has no config", trial_id)
+                return None
+        elif trial.state == "failed":
+            params = trial.params
+        else:
+            return trial
+        trial = self.optimizer.enqueue(params)
+        self._ids[trial_id] = trial.id
+        return trial
+
+    def add_evaluated_point(
+        self,
+        parameters: Mapping[str, Any],
+        value: float,
+        error: bool = False,
+        pruned: bool = False,
+        intermediate_values: Sequence[float] | None = None,  # noqa: ARG002 - Ray's signature
+    ) -> None:
+        """Learn from an evaluation made elsewhere; one that was pruned says nothing about the final value."""
+        optimizer, codec = self.optimizer, self._codec
+        assert codec is not None
+        if pruned and not error:
+            return
+        trial = optimizer.enqueue(codec.encode(parameters))
+        if error:
+            optimizer.tell(trial, failed=True, error="the trial raised an error")
+        else:
+            optimizer.tell(trial, value)
+
+    def credits(self) -> list[tuple[dict[str, Any], float]]:
+        """Each finished configuration with its credit, the most telling first."""
+        assert self._codec is not None
+        rows = sorted(self.optimizer.credits(), key=lambda row: -row.credit)
+        return [(self._codec.decode(row.params), row.credit) for row in rows]
+
+    # -- save and restore
+
+    def get_state(self) -> dict[str, Any]:
+        own = ("_metric", "_mode", "_codec", "_points", "_rewards", "_seed", "_settings", "_ids")
+        state = {name: getattr(self, name) for name in own}
+        return state | {"optimizer": None if self._optimizer is None else self._optimizer.state_dict()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        optimizer = state["optimizer"]
+        self.__dict__.update({name: value for name, value in state.items() if name != "optimizer"})
+        self._optimizer = None
+        if optimizer is not None:
+            self._optimizer = self._new_optimizer()
+            self._optimizer.load_state_dict(optimizer)
+
+    def save(self, checkpoint_path: str) -> None:
+        with open(checkpoint_path, "wb") as file:
+            cloudpickle.dump(self.get_state(), file)  # type: ignore[no-untyped-call]
+
+    def restore(self, checkpoint_path: str) -> None:
+        with open(checkpoint_path, "rb") as file:
+            self.set_state(cloudpickle.load(file))

@@ -1,0 +1,181 @@
+"""What a study is: its space, direction, settings and prior, as given, as stored and as opened again.
+
+Opening with other arguments than those the study was created with is an error, never a silent change. Arguments that
+a file cannot hold (a predicate, a density, the user's own acquisition) are passed again; until then the study can be
+read and told, and only ``ask`` refuses.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ccgbo.acquisition import Acquisition, get_acquisition
+from ccgbo.errors import SettingError, StorageError
+from ccgbo.optimizer import STATE_VERSION, Optimizer
+from ccgbo.presets import Settings, resolve
+from ccgbo.records import Direction
+from ccgbo.settings_io import (
+    TAGS,
+    predicates_of,
+    prior_from_dict,
+    prior_to_dict,
+    read_space,
+    settings_from_dict,
+    settings_to_dict,
+    storable_space,
+)
+from ccgbo.space import Space, as_space
+from ccgbo.storage.rows import StudyRow, to_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The arguments of ``Study``, as the user typed them; None is not given."""
+
+    space: Space | Mapping[str, Any] | None = None
+    direction: Direction | None = None
+    preset: str | Settings | None = None
+    seed: int | None = None
+    constraint: Any = None
+    prior: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A study ready for use."""
+
+    space: Space
+    direction: Direction
+    settings: Settings
+    prior: Any
+    missing: tuple[str, ...]  # arguments to pass again before ``ask``
+
+    def optimizer(self, threads: int | None) -> Optimizer:
+        return Optimizer(self.space, direction=self.direction, preset=self.settings, prior=self.prior, threads=threads)
+
+
+def define(given: Given) -> StudyRow:
+    """A new study, as it will be stored; the name is still to be given."""
+    assert given.space is not None
+    preset = "default" if given.preset is None else given.preset
+    optimizer = Optimizer(
+        given.space,
+        direction=given.direction or "maximize",
+        preset=preset,
+        seed=given.seed,
+        constraint=given.constraint,
+        prior=given.prior,
+        **given.settings,
+    )
+    prior = None if given.prior is None else prior_to_dict(given.prior)
+    withheld = {
+        "constraint": bool(predicates_of(optimizer.space)),
+        "prior": given.prior is not None and prior is None,
+        "acquisition": type(optimizer.settings.acquisition) not in TAGS,
+    }
+    return StudyRow(
+        name="",
+        direction=optimizer.direction,
+        space=_plain(storable_space(optimizer.space)),
+        settings=_plain(settings_to_dict(optimizer.settings)),
+        prior=_plain(prior),
+        withheld=[name for name, is_withheld in withheld.items() if is_withheld],
+        cursor=pack(optimizer),
+        created=time.time(),
+        seed=None if given.seed is None else int(given.seed),
+        preset=preset if isinstance(preset, str) else None,
+    )
+
+
+def pack(optimizer: Optimizer) -> dict[str, Any]:
+    """The optimizer's state beside the trials, with its version."""
+    return {"version": STATE_VERSION, **optimizer.cursor()}
+
+
+def unpack(cursor: Mapping[str, Any]) -> dict[str, Any]:
+    if cursor["version"] != STATE_VERSION:
+        raise StorageError(
+            f"the study was last used by another ccgbo (state version {cursor['version']}, here {STATE_VERSION})."
+        )
+    return {name: value for name, value in cursor.items() if name != "version"}
+
+
+def reopen(row: StudyRow, given: Given) -> Definition:
+    """A stored study, checked against what the user gave."""
+    _check("direction", row, given.direction, row.direction)
+    _check("seed", row, given.seed, row.seed)
+    space, has_constraint = _reopen_space(row, given)
+    settings, has_acquisition = _reopen_settings(row, given)
+    prior, has_prior = _reopen_prior(row, given)
+    present = {"constraint": has_constraint, "acquisition": has_acquisition, "prior": has_prior}
+    missing = tuple(name for name in row.withheld if not present[name])
+    return Definition(space=space, direction=row.direction, settings=settings, prior=prior, missing=missing)
+
+
+def _reopen_space(row: StudyRow, given: Given) -> tuple[Space, bool]:
+    stored = read_space(row.space, [])
+    if given.space is not None:
+        full = as_space(given.space, given.constraint)
+        if _plain(storable_space(full)) != row.space:
+            raise _differs("space", row, full, stored)
+    else:
+        full = as_space(stored, given.constraint)
+        linear = [c for c in full.constraints[len(stored.constraints) :] if c not in predicates_of(full)]
+        if any(c not in stored.constraints for c in linear):
+            raise _differs("constraint", row, linear, list(stored.constraints))
+    predicates = predicates_of(full)
+    if predicates and "constraint" not in row.withheld:
+        raise _differs("constraint", row, predicates, list(stored.constraints))
+    return read_space(row.space, predicates), bool(predicates)
+
+
+def _reopen_settings(row: StudyRow, given: Given) -> tuple[Settings, bool]:
+    wanted = given.settings.get("acquisition")
+    if wanted is None and isinstance(given.preset, Settings):
+        wanted = given.preset.acquisition
+    acquisition: Acquisition | None = None if wanted is None else get_acquisition(wanted)
+    settings = settings_from_dict(row.settings, acquisition)
+    if isinstance(given.preset, Settings):
+        changed = resolve(given.preset, **given.settings)
+    else:
+        _check("preset", row, given.preset, row.preset)
+        changed = resolve(settings, **given.settings)  # what is given must change nothing
+    if changed != settings:
+        name = next(name for name in settings.__slots__ if getattr(changed, name) != getattr(settings, name))
+        raise _differs(name, row, getattr(changed, name), getattr(settings, name))
+    return settings, acquisition is not None
+
+
+def _reopen_prior(row: StudyRow, given: Given) -> tuple[Any, bool]:
+    stored = None if row.prior is None else prior_from_dict(row.prior)
+    if given.prior is None:
+        return stored, stored is not None
+    if "prior" not in row.withheld and _plain(prior_to_dict(given.prior)) != row.prior:
+        raise _differs("prior", row, given.prior, stored)
+    return given.prior, True
+
+
+def _check(name: str, row: StudyRow, given: Any, stored: Any) -> None:
+    if given is not None and given != stored:
+        raise _differs(name, row, given, stored)
+
+
+def _differs(name: str, row: StudyRow, given: Any, stored: Any) -> SettingError:
+    return SettingError(
+        f"{name} must be that of the study {row.name!r}, {stored!r}, or be left out; got {given!r}. "
+        "Another name= makes a new study."
+    )
+
+
+def _plain(data: Any) -> Any:
+    """Data as it comes back from the file."""
+    return json.loads(to_json(data))
+
+
+def with_name(row: StudyRow, name: str) -> StudyRow:
+    return replace(row, name=name)

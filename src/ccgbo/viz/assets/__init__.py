@@ -1,0 +1,10 @@
+"""Files that the report carries and the dashboard serves: nothing is loaded from elsewhere."""
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of one file of this package."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

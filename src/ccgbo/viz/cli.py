@@ -1,0 +1,48 @@
+"""The commands ``ccgbo report`` and ``ccgbo dashboard``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option("--name", help="The study, where the file has several.")
+@click.option("-o", "--output", type=FILE, default=Path("report.html"), show_default=True, help="Where to write it.")
+def report(file: Path, name: str | None, output: Path) -> None:
+    """Write the report of a study in FILE as one HTML page that opens offline.
+
+    It has the best and the recommended settings, interactive plots, the credit story, every trial, and how to
+    reproduce it.
+    """
+    from ccgbo.study import Study
+    from ccgbo.viz.report import write_report
+
+    with Study(file, name=name) as study:
+        written = write_report(study, output)
+    click.echo(f"wrote {written} ({written.stat().st_size / 1e6:.1f} MB)")
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a token.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes any free one.")
+@click.option("--open/--no-open", "show", default=False, help="Open it in the browser.")
+def dashboard(file: Path, host: str, port: int, show: bool) -> None:
+    """Follow the studies of FILE in the browser, and ask and tell by hand.
+
+    It listens on this machine only. With another --host, every request must carry the token of the printed address:
+    whoever has that address can read and change the studies of FILE, and nothing else.
+    """
+    from ccgbo.viz.dashboard.serve import serve
+
+    def say(address: str) -> None:
+        click.echo(f"dashboard of {file} at {address} (Ctrl-C ends it)")
+        if show:
+            click.launch(address)
+
+    serve(file, host=host, port=port, say=say)

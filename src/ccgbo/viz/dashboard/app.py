@@ -1,0 +1,211 @@
+"""The addresses of the dashboard. Every answer comes from the one study file or from the files in ASSETS.
+
+GET  /                                the page
+GET  /assets/{name}                   script, style, plotting library
+GET  /api/studies                     the studies of the file
+GET  /api/pulse?study=                versions of the two below
+GET  /api/study?study=                trials
+GET  /api/analysis?study=             credits, story, maps
+GET  /api/reproduction?study=         settings, versions, code
+POST /api/ask       {study}
+POST /api/tell      {study, trial, value}  or  {study, params, value}
+POST /api/fail      {study, trial, reason}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from ccgbo.errors import CcgboError, StudyNotFoundError, TellError
+from ccgbo.records import Trial
+from ccgbo.storage import list_studies
+from ccgbo.study import Study
+from ccgbo.versions import versions
+from ccgbo.viz.assets import asset
+from ccgbo.viz.dashboard.follow import Followers
+from ccgbo.viz.dashboard.guard import Guard
+from ccgbo.viz.payload import reproduction
+from ccgbo.viz.report import fill
+
+SCRIPT, STYLE = "text/javascript", "text/css"
+ASSETS = {  # all that can be fetched by name
+    "plotly-cartesian.min.js": SCRIPT,
+    "views.js": SCRIPT,
+    "dashboard.js": SCRIPT,
+    "style.css": STYLE,
+}
+LARGEST_BODY = 100_000  # bytes
+
+
+class Refused(Exception):
+    """A request that cannot be done, with the words to say so."""
+
+
+def create_app(path: Path, *, secret: str, port: int, token: str | None = None) -> Starlette:
+    """The dashboard of one study file; ``secret`` is what only its own page knows, ``token`` what a visitor must."""
+    followers = Followers(path)
+    api = Api(path, followers)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        followers.close()
+
+    async def page(_: Request) -> Response:
+        parts = {"secret": secret, "version": versions()["ccgbo"]}
+        return HTMLResponse(fill(asset("dashboard.html"), parts))
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/assets/{name}", serve_asset),
+            Route("/api/studies", api.get(api.studies)),
+            Route("/api/pulse", api.get(api.pulse)),
+            Route("/api/study", api.get(api.study)),
+            Route("/api/analysis", api.get(api.analysis)),
+            Route("/api/reproduction", api.get(api.reproduction)),
+            Route("/api/ask", api.post(api.ask), methods=["POST"]),
+            Route("/api/tell", api.post(api.tell), methods=["POST"]),
+            Route("/api/fail", api.post(api.fail), methods=["POST"]),
+        ],
+        middleware=[Middleware(Guard, token=token, secret=secret, port=port)],
+        lifespan=lifespan,
+    )
+
+
+async def serve_asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in ASSETS:
+        return PlainTextResponse("There is no such file.\n", 404)
+    return Response(asset(name), media_type=ASSETS[name], headers={"Cache-Control": "max-age=3600"})
+
+
+class Api:
+    """What the page asks and does; every change goes through Study, as from Python and the command line."""
+
+    def __init__(self, path: Path, followers: Followers) -> None:
+        self._path, self._followers = path, followers
+
+    # -- how a request becomes an answer
+
+    def get(self, answer: Callable[[str], Response]) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            return await self._answer(answer, request.query_params.get("study", ""))
+
+        return endpoint
+
+    def post(self, change: Callable[[Study, dict[str, Any]], Trial]) -> Callable[[Request], Any]:
+        def answer(body: bytes) -> Response:
+            given = _parsed(body)
+            with Study(self._path, name=_text(given, "study")) as study:
+                trial = change(study, given)
+            return JSONResponse({"trial": trial.id, "state": trial.state})
+
+        async def endpoint(request: Request) -> Response:
+            body = await _body(request)
+            if body is None:
+                return JSONResponse({"error": "The request is too large."}, 413)
+            return await self._answer(answer, body)
+
+        return endpoint
+
+    async def _answer(self, answer: Callable[[Any], Response], given: Any) -> Response:
+        """In a thread, since a study waits for its file; errors that were meant for people reach them."""
+        try:
+            return await run_in_threadpool(answer, given)
+        except StudyNotFoundError as error:
+            if isinstance(given, str):
+                self._followers.forget(given)
+            return JSONResponse({"error": str(error)}, 404)
+        except (CcgboError, Refused) as error:
+            return JSONResponse({"error": str(error)}, 400)
+
+    # -- looking
+
+    def studies(self, _: str) -> Response:
+        infos = [asdict(info) for info in list_studies(self._path)]
+        return JSONResponse({"file": self._path.name, "studies": infos})
+
+    def pulse(self, name: str) -> Response:
+        return JSONResponse(self._followers.get(name).pulse())
+
+    def study(self, name: str) -> Response:
+        return Response(self._followers.get(name).study_json(), media_type="application/json")
+
+    def analysis(self, name: str) -> Response:
+        version, body = self._followers.get(name).analysis_json()
+        return Response(body, media_type="application/json", headers={"X-Version": str(version)})
+
+    def reproduction(self, name: str) -> Response:
+        with Study(self._path, name=name) as study:
+            how = reproduction(study.space, study.direction, study.settings, study.name, self._path.name)
+        return JSONResponse(how)
+
+    # -- doing
+
+    def ask(self, study: Study, _: dict[str, Any]) -> Trial:
+        return study.ask()
+
+    def tell(self, study: Study, given: dict[str, Any]) -> Trial:
+        value = given.get("value")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise Refused(f"value must be a finite number, got {value!r}.")
+        if "params" in given:
+            if not isinstance(given["params"], dict):
+                raise Refused(f"params must be an object, got {given['params']!r}.")
+            return study.tell(given["params"], value)
+        return study.tell(_trial(given), value)
+
+    def fail(self, study: Study, given: dict[str, Any]) -> Trial:
+        reason = given.get("reason") or None
+        if reason is not None and not isinstance(reason, str):
+            raise Refused(f"reason must be a text, got {reason!r}.")
+        return study.tell(_trial(given), failed=True, error=reason)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body, or None where it is longer than any form of ours."""
+    parts, length = [], 0
+    async for chunk in request.stream():
+        length += len(chunk)
+        if length > LARGEST_BODY:
+            return None
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused("the request must be JSON.") from None
+    if not isinstance(given, dict):
+        raise Refused("the request must be a JSON object.")
+    return given
+
+
+def _text(given: dict[str, Any], name: str) -> str:
+    if not isinstance(given.get(name), str) or not given[name]:
+        raise Refused(f"{name} must be a non-empty text, got {given.get(name)!r}.")
+    text: str = given[name]
+    return text
+
+
+def _trial(given: dict[str, Any]) -> int:
+    trial = given.get("trial")
+    if isinstance(trial, bool) or not isinstance(trial, int):
+        raise TellError(f"trial must be a trial's id, got {trial!r}.")
+    return trial

@@ -1,0 +1,126 @@
+"""A study as the page sees it.
+
+Trials are read on every question, which costs little: a study in memory only takes in what changed. What needs the
+model is computed by one thread beside the requests, and the last known answer is served meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from pathlib import Path
+
+from ccgbo.errors import StorageError
+from ccgbo.records import Trial
+from ccgbo.study import Study
+from ccgbo.viz.payload import analysis_stages, study_payload, to_json
+
+log = logging.getLogger("ccgbo")
+
+REST = 2.0  # an analysis that took s seconds is followed by REST * s without one: the study's own work goes first
+
+
+class Follower:
+    """One study of a file, for any number of requests at once."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
+        self._study = Study(path, name=name)
+        self._lock = threading.Lock()
+        self._trials: tuple[Trial, ...] | None = None
+        self._revision = 0  # of the trials, counted here
+        self._json: bytes | None = None  # of the trials at that revision
+        self._analysis, self._analysis_version = b"{}", 0
+        self._analysed = -1  # revision that the last analysis began with
+        self._busy, self._not_before = False, 0.0
+
+    def close(self) -> None:
+        self._study.close()
+
+    def pulse(self) -> dict[str, int]:
+        """What a page asks every second: the versions of what it could fetch."""
+        with self._lock:
+            self._look()
+            self._keep_analysing()
+            return {"revision": self._revision, "analysis": self._analysis_version}
+
+    def study_json(self) -> bytes:
+        with self._lock:
+            self._look()
+            if self._json is None:
+                assert self._trials is not None
+                payload = study_payload(self.name, self._study.space, self._study.direction, self._trials)
+                self._json = to_json(payload | {"revision": self._revision}).encode("utf-8")
+            return self._json
+
+    def analysis_json(self) -> tuple[int, bytes]:
+        with self._lock:
+            return self._analysis_version, self._analysis
+
+    def _look(self) -> None:
+        trials = self._study.trials
+        if trials != self._trials:  # unchanged trials are the same objects: this compares pointers
+            self._trials, self._json = trials, None
+            self._revision += 1
+
+    # -- the model's part
+
+    def _keep_analysing(self) -> None:
+        if self._busy or self._analysed == self._revision or time.monotonic() < self._not_before:
+            return
+        if self._json is None:  # the page has not fetched these trials yet: it gets them before the processor is busy
+            return
+        self._busy, self._analysed = True, self._revision
+        threading.Thread(target=self._analyse, name=f"ccgbo-analysis-{self.name}", daemon=True).start()
+
+    def _analyse(self) -> None:
+        began = time.monotonic()
+        try:
+            with Study(self.path, name=self.name) as study:  # its own connection: requests do not wait for it
+                optimizer = study.optimizer()
+            for stage in analysis_stages(optimizer):
+                self._publish(to_json(stage))
+        except StorageError as error:  # the file went away; the next pulse says so to the page
+            self._publish(to_json({"message": str(error)}))
+        except Exception:  # the page must live on; the cause belongs to whoever runs the command
+            log.exception("the analysis of the study %r failed", self.name)
+            self._publish(to_json({"message": "The analysis failed; the terminal says why."}))
+        finally:
+            with self._lock:
+                self._busy = False
+                self._not_before = time.monotonic() + REST * (time.monotonic() - began)
+
+    def _publish(self, text: str) -> None:
+        with self._lock:
+            self._analysis = text.encode("utf-8")
+            self._analysis_version += 1
+
+
+class Followers:
+    """The studies of one file, each followed once somebody looks at it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._by_name: dict[str, Follower] = {}
+
+    def get(self, name: str) -> Follower:
+        """Raises StudyNotFoundError for a name that the file does not have."""
+        with self._lock:
+            if name not in self._by_name:
+                self._by_name[name] = Follower(self.path, name)
+            return self._by_name[name]
+
+    def forget(self, name: str) -> None:
+        """Let go of a study that was deleted, or deleted and made anew."""
+        with self._lock:
+            gone = self._by_name.pop(name, None)
+        if gone is not None:
+            gone.close()
+
+    def close(self) -> None:
+        with self._lock:
+            for follower in self._by_name.values():
+                follower.close()
+            self._by_name.clear()

@@ -1,0 +1,210 @@
+"""A study as plain data: what the report embeds and the dashboard serves, drawn by the same script in both.
+
+study      space, direction, every trial                       cheap, on every change
+analysis   credits, story, importance, slices, maps, history   needs the model: seconds for thousands of trials
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ccgbo.errors import CcgboError, SpaceError
+from ccgbo.presets import Settings
+from ccgbo.records import Direction, Trial, best_of
+from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
+from ccgbo.versions import versions
+from ccgbo.viz.axes import Axis, labels_of, place
+from ccgbo.viz.importance import importance
+from ccgbo.viz.lens import Layers, Lens, Source, optimizer_of, replay_credits
+from ccgbo.viz.story import credit_story
+
+MANY = 600  # observations beyond which grids are coarser
+MAPPED = 4  # parameters that are mapped against each other
+
+
+def to_json(data: Any) -> str:
+    """JSON that every browser reads: no NaN, no Infinity."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":"))
+
+
+# -- the study
+
+
+def study_payload(name: str, space: Space, direction: Direction, trials: Sequence[Trial]) -> dict[str, Any]:
+    """What is known without a model."""
+    best = best_of(trials, direction)
+    return {
+        "name": name,
+        "direction": direction,
+        "parameters": [_parameter(key, p) for key, p in space.items()],
+        "best": None if best is None else best.id,
+        "trials": {
+            "id": [t.id for t in trials],
+            "state": [t.state for t in trials],
+            "origin": [t.origin for t in trials],
+            "value": [_finite(t.value) for t in trials],
+            "error": {t.id: t.error for t in trials if t.error},
+            "why": {t.id: str(t.explanation) for t in trials if t.explanation and t.explanation.mean is not None},
+            "params": [[t.params.get(key) for t in trials] for key in space],
+            "at": [[_finite(place(p, t.params.get(key))) for t in trials] for key, p in space.items()],
+        },
+    }
+
+
+def _parameter(name: str, p: Parameter) -> dict[str, Any]:
+    out: dict[str, Any] = {"name": name, "searched": p.size != 1, "conditional": p.active_if is not None}
+    if isinstance(p, Categorical):
+        return out | {"type": "categorical", "choices": list(p.choices), "labels": labels_of(p)}
+    kind = "int" if isinstance(p, Int) else "float"
+    return out | {"type": kind, "low": p.low, "high": p.high, "log": p.log, "step": p.step}
+
+
+# -- the analysis
+
+
+def analysis_payload(source: Source) -> dict[str, Any]:
+    """Everything the model says."""
+    *_, last = analysis_stages(source)
+    return last
+
+
+def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
+    """The credits first, then with all that takes longer: a live page shows each as soon as it is there."""
+    opt = optimizer_of(source)
+    try:
+        lens = Lens(opt)
+    except CcgboError as error:  # nothing told yet
+        yield {"message": str(error)}
+        return
+    first = _credits(lens)
+    yield first
+    n = len(lens.trials)
+    shares = importance(lens)
+    names = list(shares)
+    slices = [_slice(lens, name, 61 if n <= MANY else 31) for name in names[:12] if _has(lens, name)]
+    mapped = [name for name in names if _has(lens, name)][:MAPPED]
+    maps = [_map(lens, x, y, 33 if n <= MANY else 21) for x, y in combinations(mapped, 2)]
+    yield first | {
+        "importance": [[name, _short(value, 4)] for name, value in shares.items()],
+        "slices": slices,
+        "maps": [m for m in maps if m is not None],
+        "over_time": _over_time(opt, 60 if n <= MANY else 30),
+    }
+
+
+def _credits(lens: Lens) -> dict[str, Any]:
+    story = credit_story(lens)
+    best = int(lens.model.mean.argmax())
+    mean, std = lens.observed
+    return {
+        "n": len(lens.trials),
+        "iteration": lens.iteration,
+        "acts": lens.settings.credit.strength > 0.0 and lens.settings.credit.tau > 0.0,
+        "proxy": _short(lens.proxy),
+        "credits": {
+            "id": [t.id for t in lens.trials],
+            "credit": _list(lens.credits, 4),
+            "score": _list(lens.scores.raw, 4),
+            "mean": _list(mean),
+            "std": _list(std, 3),
+        },
+        "recommended": {"id": lens.trials[best].id, "mean": _short(float(mean[best])), "std": _short(float(std[best]))},
+        "story": {
+            "headline": story.headline,
+            "strength": story.strength,
+            "chapters": [
+                {"id": c.trial_id, "value": _short(c.value), "credit": _short(c.credit, 4), "because": list(c.because)}
+                for c in story.chapters
+            ],
+        },
+    }
+
+
+def _has(lens: Lens, *names: str) -> bool:
+    """Whether some observation has a value for each of the parameters."""
+    return any(all(name in t.params for name in names) for t in lens.trials)
+
+
+def _slice(lens: Lens, name: str, m: int) -> dict[str, Any]:
+    cut = lens.slice(name, m=m)
+    return {"x": _axis(cut.x), "layers": _layers(cut.layers)}
+
+
+def _map(lens: Lens, x: str, y: str, m: int) -> dict[str, Any] | None:
+    if not _has(lens, x, y):
+        return None
+    cut = lens.map(x, y, m=m)
+    return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers)}
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {"name": axis.name, "at": _list(axis.at), "labels": axis.labels, "log": axis.log}
+
+
+def _layers(layers: Layers) -> dict[str, Any]:
+    return {name: _list(getattr(layers, name), 4) for name in ("mean", "std", "credit", "base", "weighted")}
+
+
+def _over_time(source: Source, columns: int) -> dict[str, Any]:
+    history = replay_credits(source, columns=columns)
+    return {"id": list(history.trial_ids), "after": history.after.tolist(), "credit": _list(history.credits, 2)}
+
+
+# -- how to make it again
+
+
+def reproduction(space: Space, direction: Direction, settings: Settings, name: str, file: str | None) -> dict[str, Any]:
+    """Versions, settings and the code that leads back here; ``file`` is the study's file name, if it has one."""
+    try:
+        space_text = space_to_json(space)
+    except SpaceError:  # predicates live in code only
+        space_text = repr(space)
+    if file is not None:
+        shell = [f"ccgbo report {shlex.quote(file)} --name {shlex.quote(name)} -o report.html"]
+        code = ["import ccgbo", "", f"study = ccgbo.Study({file!r}, name={name!r})", "study.ask()  # goes on from here"]
+    else:
+        shell = []
+        code = [
+            "from ccgbo import *",
+            "from ccgbo.space import space_from_json",
+            "",
+            "# space.json, settings and trials.json are below and beside the table of trials",
+            "import json",
+            "space = space_from_json(open('space.json').read())",
+            "told = [t for t in json.load(open('trials.json')) if t['state'] == 'complete']",
+            f"opt = Optimizer(space, direction={direction!r}, preset=settings)",
+            "opt.tell_many([t['params'] for t in told], [t['value'] for t in told])",
+        ]
+    return {
+        "versions": {k: v for k, v in versions().items() if k in ("python", "ccgbo", "numpy", "scipy")},
+        "shell": shell,
+        "code": "\n".join(code),
+        "settings": repr(settings),
+        "space": space_text,
+    }
+
+
+# -- numbers
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _short(value: float, digits: int = 6) -> float | None:
+    """A number with few digits, or None where JSON has none for it."""
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+
+
+def _list(values: Any, digits: int = 6) -> Any:
+    array = np.asarray(values, dtype=float)
+    if array.ndim > 1:
+        return [_list(row, digits) for row in array]
+    return [_short(float(v), digits) for v in array]

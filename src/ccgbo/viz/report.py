@@ -1,0 +1,90 @@
+"""A report: one HTML file that carries its data, its script and the plotting library, and opens offline.
+
+Text from a study is data in it, never markup: JSON whose ``<`` is written as an escape, shown by a script that only
+makes text nodes. A content security policy names the three scripts by their hashes, so that nothing else could run
+and nothing could be loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ccgbo.errors import StorageError
+from ccgbo.optimizer import Optimizer
+from ccgbo.versions import versions
+from ccgbo.viz.assets import asset
+from ccgbo.viz.lens import Source, optimizer_of
+from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
+
+
+def write_report(source: Source, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+    """Write the report of an Optimizer or a Study; returns where it is."""
+    target = Path(path)
+    text = report_html(source, title=title)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write the report {str(target)!r}: {error.strerror}.") from None
+    return target
+
+
+def report_html(source: Source, *, title: str | None = None) -> str:
+    """The report as text."""
+    opt = optimizer_of(source)
+    name, file = ("optimization", None) if isinstance(source, Optimizer) else _whereabouts(source)
+    data = {
+        "title": title or name,
+        "study": study_payload(name, opt.space, opt.direction, opt.trials),
+        "analysis": analysis_payload(opt),
+        "reproduction": reproduction(opt.space, opt.direction, opt.settings, name, file),
+    }
+    scripts = {
+        "plotly": asset("plotly-cartesian.min.js"),
+        "views": asset("views.js"),
+        "report": asset("report.js"),
+    }
+    parts = scripts | {
+        "policy": _policy(*scripts.values()),
+        "style": asset("style.css"),
+        "version": versions()["ccgbo"],
+        "written": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        "data": inline_json(data),
+    }
+    return fill(asset("report.html"), parts)
+
+
+def _whereabouts(study: Any) -> tuple[str, str]:
+    """A study's name, and the name of its file: the folder is nobody's business."""
+    return study.name, Path(study.path).name
+
+
+def inline_json(data: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return to_json(data).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def fill(template: str, parts: dict[str, str]) -> str:
+    """Every ``{{name}}`` of the template replaced, in one pass: what is filled in is not looked through again."""
+    first, *rest = template.split("{{")
+    out = [first]
+    for piece in rest:
+        name, tail = piece.split("}}", 1)
+        out += [parts[name], tail]
+    return "".join(out)
+
+
+def _policy(*scripts: str) -> str:
+    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

@@ -1,0 +1,117 @@
+"""The credit story in words: which experiments carry the most information about the optimum, and why.
+
+Every number in it is one the method computes; nothing is judged twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ccgbo.credit.field import lower_weight
+from ccgbo.records import best_of
+from ccgbo.viz.lens import Lens
+
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """One experiment and what gives it its credit."""
+
+    trial_id: int
+    params: Mapping[str, Any]
+    value: float
+    credit: float
+    because: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"#{self.trial_id} (value {number(self.value)}, credit {self.credit:.2f}): " + "; ".join(self.because)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """A headline, the experiments in order of credit, and how strongly credit acts now."""
+
+    headline: str
+    chapters: tuple[Chapter, ...]
+    strength: str
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *(f"  {chapter}" for chapter in self.chapters), self.strength])
+
+
+def credit_story(lens: Lens, *, top: int = 5) -> Story:
+    """The ``top`` most credited experiments, each with its reasons."""
+    order = np.argsort(-lens.scores.log_lik, kind="stable")[:top]
+    leant_on = Counter(n.trial_id for t in lens.every_trial if t.explanation for n in t.explanation.neighbours)
+    best = best_of(lens.every_trial, lens.direction)
+    chapters = []
+    for place, i in enumerate(order):
+        trial = lens.trials[i]
+        because = _reasons(lens, int(i), place, is_best=best is not None and best.id == trial.id)
+        if leant_on[trial.id]:
+            because.append(f"it was a neighbour of {_times(leant_on[trial.id])} later suggested")
+        chapters.append(
+            Chapter(
+                trial_id=trial.id,
+                params=dict(trial.params),
+                value=float(lens.values[i]),
+                credit=float(lens.credits[i]),
+                because=tuple(because),
+            )
+        )
+    return Story(headline=_headline(lens, len(chapters)), chapters=tuple(chapters), strength=_strength(lens))
+
+
+def number(value: float) -> str:
+    """A value as people read it."""
+    return f"{value:.4g}"
+
+
+def _headline(lens: Lens, n: int) -> str:
+    if not lens.scores.informative:
+        return "Credit says nothing yet: no observation can be told from another as a sign of the optimum."
+    who = "This experiment carries" if n == 1 else f"These {COUNTS[n] if n < len(COUNTS) else n} experiments carry"
+    return f"{who} the most information about the optimum, which the model estimates at {number(lens.proxy)}, because …"
+
+
+def _reasons(lens: Lens, i: int, place: int, *, is_best: bool) -> list[str]:
+    mean, std = (float(part[i]) for part in lens.observed)
+    reasons = []
+    if is_best:
+        reasons.append("it has the best value so far")
+    elif int(lens.model.mean.argmax()) == i:
+        reasons.append("the model expects the best value here")
+    rank = "the likeliest" if place == 0 else f"the {_ordinal(place + 1)} likeliest"
+    reasons.append(
+        f"the model predicts {number(mean)} ± {std:.2g} there, {lens.gap[i]:.1f} standard deviations from the "
+        f"estimated optimum: {rank} of all to reach it"
+    )
+    if lens.model.std[i] > 2.0 * float(np.median(lens.model.std)):
+        reasons.append("the model is less sure there than elsewhere")
+    return reasons
+
+
+def _strength(lens: Lens) -> str:
+    c, t = lens.settings.credit, lens.iteration
+    if c.strength == 0.0 or c.tau == 0.0:
+        return "Credit is switched off in this study: it is shown, and does not act on the search."
+    least = lower_weight(t, strength=c.strength, tau=c.tau, half_life=c.half_life, c_min=c.floor)
+    return (
+        f"After {_times(t)} suggested by the model, credit multiplies the acquisition by a factor between {least:.2f} "
+        f"(the least credited places) and 1; this pull fades as the study grows."
+    )
+
+
+def _times(n: int) -> str:
+    return f"{COUNTS[n] if n < len(COUNTS) else n} point{'' if n == 1 else 's'}"
+
+
+def _ordinal(n: int) -> str:
+    names = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+    return names[n] if n < len(names) else f"{n}th"

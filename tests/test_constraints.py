@@ -1,0 +1,220 @@
+"""Input constraints: suggestions satisfy them, and a space without points is reported."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from space_strategies import numbers
+
+from ccgbo import Categorical, Float, InfeasibleSpaceError, Int, LinearConstraint, Optimizer, Space, SpaceError
+
+FAST = {"n_initial": 3, "search": {"n_candidates": 32, "n_local": 16, "n_starts": 2, "steps": 5}}
+
+
+def total(constraint: LinearConstraint, params: dict[str, Any]) -> float:
+    return math.fsum(a * float(params.get(name, 0.0)) for name, a in constraint.coefficients.items())
+
+
+@st.composite
+def constrained(draw: st.DrawFn) -> tuple[Space, LinearConstraint]:
+    """Up to three numbers and an inequality that some point of the space satisfies."""
+    table = {f"p{i}": p for i, p in enumerate(draw(st.lists(numbers(), min_size=1, max_size=3)))}
+    largest = max(max(abs(p.low), abs(p.high)) for p in table.values())
+    assume(largest < 1e100)
+    a = {
+        name: draw(st.sampled_from([-2.0, -1.0, 0.5, 1.0])) / max(abs(p.low), abs(p.high), 1.0)
+        for name, p in table.items()
+    }
+    space = Space(table)
+    inside = space.decode(space.sample(1, np.random.default_rng(draw(st.integers(0, 99))))[0])
+    probe = LinearConstraint(a, upper=0.0)
+    bound = total(probe, inside) + draw(st.sampled_from([1e-3, 0.1]))
+    constraint = LinearConstraint(a, upper=bound) if draw(st.booleans()) else LinearConstraint(a, lower=bound - 0.2)
+    return Space(table, constraints=constraint), constraint
+
+
+@settings(max_examples=60)
+@given(constrained(), st.integers(0, 2**31))
+def test_every_suggestion_satisfies_the_linear_constraint(drawn: tuple[Space, LinearConstraint], seed: int) -> None:
+    space, constraint = drawn
+    opt = Optimizer(space, seed=seed, revisit=True, **FAST)
+    touches_a_continuum = any(space[name].size == 0 for name in constraint.coefficients)
+    for i in range(6):
+        trial = opt.ask()
+        size = sum(abs(a * float(trial.params[name])) for name, a in constraint.coefficients.items())
+        slack = 0.0 if touches_a_continuum else 1e-12 * size  # only a sum of grid values may exceed by its rounding
+        assert constraint.lower - slack <= total(constraint, trial.params) <= constraint.upper + slack
+        opt.tell(trial, math.sin(i))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**31), st.floats(0.02, 0.9), st.sampled_from(["default", "paper"]))
+def test_every_suggestion_satisfies_the_predicate(seed: int, width: float, preset: str) -> None:
+    def ring(params: dict[str, Any]) -> bool:
+        return abs(math.hypot(params["x"], params["n"] / 10) - 1.0) < width and params["c"] != "never"
+
+    table = {"x": (-1.5, 1.5), "n": (-15, 15), "c": ["a", "never", "b"]}
+    opt = Optimizer(table, constraint=ring, preset=preset, seed=seed, **FAST)
+    for i in range(6):
+        trial = opt.ask()
+        assert ring(dict(trial.params))
+        opt.tell(trial, math.sin(i))
+
+
+def test_several_constraints_of_both_kinds_hold_together() -> None:
+    opt = Optimizer(
+        {"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0)},
+        constraint=[LinearConstraint({"x": 1, "y": 1, "z": 1}, lower=0.9, upper=1.1), lambda p: p["x"] >= p["y"]],
+        seed=0,
+        **FAST,
+    )
+    for trial in opt.ask(10):
+        assert 0.9 <= sum(trial.params.values()) <= 1.1
+        assert trial.params["x"] >= trial.params["y"]
+
+
+def test_the_constrained_optimum_on_the_boundary_is_found() -> None:
+    def f(x: float, y: float) -> float:
+        return x + 2 * y
+
+    opt = Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, constraint=LinearConstraint({"x": 1, "y": 1}, upper=1), seed=0)
+    for _ in range(25):
+        trial = opt.ask()
+        opt.tell(trial, f(**trial.params))
+    assert opt.best is not None
+    assert opt.best.value == pytest.approx(2.0, abs=0.03)
+
+
+# -- sampling
+
+
+def test_a_thin_simplex_in_many_dimensions_is_sampled_evenly() -> None:
+    """Its share of the cube is 0.5^20 / 20!; a uniform point of it has coordinates of mean and deviation 0.5 / 21."""
+    names = [f"x{i}" for i in range(20)]
+    space = Space(dict.fromkeys(names, (0.0, 1.0)), constraints=LinearConstraint(dict.fromkeys(names, 1.0), upper=0.5))
+    U = space.sample(2000, np.random.default_rng(0))
+    assert U.sum(axis=1).max() <= 0.5
+    assert len(np.unique(U, axis=0)) > 1990
+    assert U.mean() == pytest.approx(0.5 / 21, rel=0.15)
+    assert U.std() == pytest.approx(0.5 / 21, rel=0.3)
+
+
+def test_a_rare_predicate_never_becomes_infeasible_by_bad_luck() -> None:
+    """One uniform point in 20,000 is feasible; whoever found one keeps finding them."""
+    side = 0.05 ** (1 / 3) / 10
+    space = Space(
+        dict.fromkeys("xyz", (0.0, 1.0)), constraints=lambda p: all(abs(v - 0.6) < side / 2 for v in p.values())
+    )
+    for seed in range(20):
+        U = space.sample(8, np.random.default_rng(seed))
+        assert space.feasible(U).all()
+
+
+def test_half_the_space_is_sampled_like_half_the_space() -> None:
+    space = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}, constraints=lambda p: p["x"] < p["y"])
+    U = space.sample(4000, np.random.default_rng(0))
+    assert U.mean(axis=0) == pytest.approx([1 / 3, 2 / 3], abs=0.02)
+
+
+# -- spaces without points
+
+
+@pytest.mark.parametrize(
+    ("table", "constraint", "told"),
+    [
+        ({"x": (0.0, 1.0), "y": (0.0, 1.0)}, LinearConstraint({"x": 1, "y": 1}, lower=3), "proven"),
+        ({"n": (0, 5), "m": (0, 5)}, LinearConstraint({"n": 2, "m": 2}, lower=3, upper=3), "proven"),
+        ({"x": (0.0, 1.0), "c": ["a", "b"]}, lambda _: False, "random points were tried"),
+        ({"n": (0, 50), "m": (0, 50)}, lambda p: p["n"] > 99, "the whole grid was tried"),
+    ],
+)
+def test_an_infeasible_space_is_reported_within_seconds(table: dict[str, Any], constraint: Any, told: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(InfeasibleSpaceError, match=told):
+        Optimizer(table, constraint=constraint, seed=0).ask()
+    assert time.perf_counter() - start < 20.0
+
+
+def test_a_single_feasible_grid_point_is_found() -> None:
+    opt = Optimizer({"n": (0, 200), "m": (0, 200)}, constraint=lambda p: p == {"n": 123, "m": 45}, seed=0)
+    assert opt.ask().params == {"n": 123, "m": 45}
+
+
+def test_an_equation_over_integers_is_a_constraint() -> None:
+    opt = Optimizer(
+        {"a": (0, 10), "b": (0, 10)}, constraint=LinearConstraint({"a": 1, "b": 1}, lower=10, upper=10), seed=0
+    )
+    assert {t.params["a"] + t.params["b"] for t in opt.ask(11)} == {10}
+
+
+def test_tenths_add_up_as_they_do_on_paper() -> None:
+    table = {"a": Float(0.0, 0.3, step=0.1), "b": Float(0.0, 0.3, step=0.1)}
+    space = Space(table, constraints=LinearConstraint({"a": 1, "b": 1}, lower=0.3, upper=0.3))
+    grid = space.grid(limit=100)
+    assert grid is not None
+    assert len(grid) == 4  # 0.1 + 0.2 is 0.30000000000000004
+
+
+def test_a_conditional_parameter_counts_as_zero_while_inactive() -> None:
+    table = {"on": Categorical([False, True]), "x": Float(1.0, 2.0, active_if={"on": True})}
+    opt = Optimizer(table, constraint=LinearConstraint({"x": 1}, upper=0.5), seed=0, revisit=True, n_initial=1)
+    assert opt.ask().params == {"on": False}
+
+
+# -- constraints that cannot be
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: LinearConstraint({}, upper=1), "must map parameter names to numbers"),
+        (lambda: LinearConstraint(["x"], upper=1), "must map parameter names to numbers"),
+        (lambda: LinearConstraint({"x": math.nan}, upper=1), "must be a finite number, got nan"),
+        (lambda: LinearConstraint({"x": True}, upper=1), "must be a finite number, got True"),
+        (lambda: LinearConstraint({"x": 1}), "finite lower or upper"),
+        (lambda: LinearConstraint({"x": 1}, upper="a"), "LinearConstraint.upper must be a number, got 'a'"),
+        (lambda: LinearConstraint({"x": 1}, upper=math.nan), "LinearConstraint.upper must be a number, got nan"),
+        (lambda: LinearConstraint({"x": 1}, lower=2, upper=1), "lower must be <= upper"),
+        (lambda: Space({"x": (0.0, 1.0)}, constraints=[3]), "must be LinearConstraint or callable, got 3"),
+        (lambda: Space({"x": (0.0, 1.0)}, constraints=LinearConstraint({"y": 1}, upper=1)), "unknown parameter: 'y'"),
+        (lambda: Space({"x": ["a", "b"]}, constraints=LinearConstraint({"x": 1}, upper=1)), "the categorical 'x'"),
+        (
+            lambda: Space(
+                {"x": (0.0, 1.0), "n": (0, 1)}, constraints=LinearConstraint({"x": 1, "n": 1}, lower=1, upper=1)
+            ),
+            "must be < upper over a continuous parameter",
+        ),
+    ],
+)
+def test_a_constraint_that_cannot_be_says_why(make: Any, told: str) -> None:
+    with pytest.raises(SpaceError, match=told):
+        make()
+
+
+def test_an_error_inside_a_predicate_reaches_the_user() -> None:
+    with pytest.raises(KeyError, match="nowhere"):
+        Optimizer({"x": (0.0, 1.0)}, constraint=lambda p: p["nowhere"] > 0, seed=0).ask()
+
+
+def test_a_predicate_cannot_change_what_is_suggested() -> None:
+    def vandal(params: dict[str, Any]) -> bool:
+        params.clear()
+        return True
+
+    assert set(Optimizer({"x": (0.0, 1.0), "n": Int(1, 3)}, constraint=[vandal, vandal], seed=0).ask().params) == {
+        "x",
+        "n",
+    }
+
+
+def test_data_from_elsewhere_may_break_a_constraint() -> None:
+    """They were measured; the model learns from them all the same."""
+    opt = Optimizer({"x": (0.0, 1.0)}, constraint=lambda p: p["x"] < 0.5, seed=0, n_initial=1)
+    opt.tell({"x": 0.9}, 1.0)
+    assert all(trial.params["x"] < 0.5 for trial in opt.ask(3))

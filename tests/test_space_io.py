@@ -1,0 +1,168 @@
+"""Spaces in TOML and JSON files."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from space_strategies import spaces
+
+from ccgbo import Bool, Categorical, Fixed, Float, Int, LinearConstraint, Space, SpaceError, load_space, save_space
+from ccgbo.space import space_from_dict, space_from_json, space_from_toml, space_to_json, space_to_toml
+
+DOCUMENT = """
+[parameters.lr]
+type = "float"
+low = 1e-5
+high = 0.1
+log = true
+
+[parameters.layers]
+type = "int"
+low = 1
+high = 8
+
+[parameters.act]
+type = "categorical"
+choices = ["relu", "tanh"]
+
+[parameters.dropout]
+type = "bool"
+
+[parameters.rate]
+type = "float"
+low = 0.0
+high = 0.5
+step = 0.1
+active_if = { dropout = true }
+
+[parameters.optimizer]
+type = "fixed"
+value = "adam"
+
+[[constraints]]
+coefficients = { layers = 1.0, rate = 2.0 }
+upper = 8.0
+"""
+SPACE = Space(
+    {
+        "lr": Float(1e-5, 0.1, log=True),
+        "layers": Int(1, 8),
+        "act": Categorical(["relu", "tanh"]),
+        "dropout": Bool(),
+        "rate": Float(0.0, 0.5, step=0.1, active_if={"dropout": True}),
+        "optimizer": Fixed("adam"),
+    },
+    constraints=LinearConstraint({"layers": 1.0, "rate": 2.0}, upper=8.0),
+)
+
+
+def test_a_toml_document_is_read_as_written() -> None:
+    assert space_from_toml(DOCUMENT) == SPACE
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_a_saved_space_is_loaded_unchanged(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"space{suffix}"
+    save_space(SPACE, path)
+    assert load_space(path) == SPACE
+    assert load_space(str(path)) == SPACE
+
+
+def without_none(space: Space) -> bool:
+    return not any(isinstance(p, Categorical) and None in p.choices for p in space.values())
+
+
+@given(spaces())
+def test_any_space_survives_json(space: Space) -> None:
+    assert space_from_json(space_to_json(space)) == space
+
+
+@given(spaces().filter(without_none))
+def test_any_space_without_null_survives_toml(space: Space) -> None:
+    assert space_from_toml(space_to_toml(space)) == space
+
+
+@settings(max_examples=300)
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_any_name_and_any_text_survive_toml(text: str) -> None:
+    space = Space({text: Categorical([text, text + "!"])})
+    assert space_from_toml(space_to_toml(space)) == space
+
+
+def test_toml_and_json_hold_the_same_data() -> None:
+    assert tomllib.loads(space_to_toml(SPACE)) == json.loads(space_to_json(SPACE))
+
+
+def test_none_has_no_place_in_toml() -> None:
+    with pytest.raises(SpaceError, match="TOML has no null"):
+        space_to_toml(Space({"x": [None, "a"]}))
+
+
+def test_a_predicate_cannot_be_stored() -> None:
+    with pytest.raises(SpaceError, match="cannot be stored"):
+        space_to_json(Space({"x": (0.0, 1.0)}, constraints=lambda p: p["x"] > 0.5))
+
+
+def test_a_condition_on_a_set_is_written_in_the_same_order_everywhere() -> None:
+    space = Space({"c": ["a", "b", "z"], "x": Float(0.0, 1.0, active_if={"c": {"z", "a"}})})
+    assert json.loads(space_to_json(space))["parameters"]["x"]["active_if"] == {"c": ["a", "z"]}
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ([], "must have a table 'parameters'"),
+        ({}, "must have a table 'parameters'"),
+        ({"parameters": {}}, "non-empty mapping"),
+        ({"parameters": {"x": 3}}, "parameters.x must be a table, got 3"),
+        ({"parameters": {"x": {"low": 0, "high": 1}}}, "parameters.x.type must be one of"),
+        ({"parameters": {"x": {"type": ["float"]}}}, "parameters.x.type must be one of"),
+        ({"parameters": {"x": {"type": "real", "low": 0, "high": 1}}}, "got 'real'"),
+        ({"parameters": {"x": {"type": "float", "low": 0}}}, "parameters.x must have 'high'"),
+        ({"parameters": {"x": {"type": "float", "low": 0, "high": 1, "lo": 2}}}, "unknown field 'lo'"),
+        ({"parameters": {"x": {"type": "float", "low": 1, "high": 0}}}, "parameters.x: Float.low must be <="),
+        ({"parameters": {"x": {"type": "float", "low": "a", "high": 0}}}, "parameters.x: Float.low must be a finite"),
+        ({"parameters": {"x": {"type": "int", "low": 0.5, "high": 1}}}, "parameters.x: Int.low must be a whole number"),
+        ({"parameters": {"x": {"type": "categorical", "choices": "ab"}}}, "must be a list"),
+        ({"parameters": {"x": {"type": "categorical", "choices": [[1]]}}}, "text, numbers"),
+        ({"parameters": {"x": {"type": "bool", "active_if": 3}}}, "parameters.x: active_if must map"),
+        ({"parameters": {"x": {"type": "bool"}}, "extra": 1}, "got 'extra'"),
+        ({"parameters": {"x": {"type": "int", "low": 0, "high": 1}}, "constraints": 3}, "must be a list of tables"),
+        ({"parameters": {"x": {"type": "int", "low": 0, "high": 1}}, "constraints": [{}]}, "must have 'coefficients'"),
+        (
+            {"parameters": {"x": {"type": "int", "low": 0, "high": 1}}, "constraints": [{"coefficients": {"x": 1}}]},
+            "finite lower or upper",
+        ),
+        (
+            {
+                "parameters": {"x": {"type": "int", "low": 0, "high": 1}},
+                "constraints": [{"coefficients": {"x": 1}, "upper": "3"}],
+            },
+            "LinearConstraint.upper must be a number, got '3'",
+        ),
+    ],
+)
+def test_a_document_that_is_no_space_says_where(data: Any, told: str) -> None:
+    with pytest.raises(SpaceError, match=told):
+        space_from_dict(data)
+
+
+def test_a_file_that_is_no_document_says_so(tmp_path: Path) -> None:
+    cases = {"a.toml": b"x = ", "a.json": b"{", "b.toml": b"\xff\xfe", "c.yaml": b""}
+    for name, content in cases.items():
+        (tmp_path / name).write_bytes(content)
+    for name, told in {
+        "a.toml": "not valid TOML",
+        "a.json": "not valid JSON",
+        "b.toml": "not UTF-8",
+        "c.yaml": "must end in .toml or .json",
+        "missing.toml": "cannot read the space file",
+    }.items():
+        with pytest.raises(SpaceError, match=told):
+            load_space(tmp_path / name)

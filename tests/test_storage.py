@@ -1,0 +1,318 @@
+"""Study files: what happens to them when things go wrong."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ccgbo
+from ccgbo.storage import SCHEMA_VERSION, delete_study
+from ccgbo.storage.workers import is_gone, this_worker
+
+SPACE = {"x": (0.0, 1.0), "n": (1, 9)}
+OLD = Path(__file__).parent / "data" / "study_v1.sqlite"
+
+
+def told_study(path: Path, n: int = 5, **options: Any) -> Path:
+    with ccgbo.Study(path, SPACE, seed=0, **options) as study:
+        for _ in range(n):
+            trial = study.ask()
+            study.tell(trial, trial.params["x"])
+    return path
+
+
+def version_of(path: Path) -> int:
+    with sqlite3.connect(path) as connection:
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.close()
+    return version
+
+
+# -- many studies in one file
+
+
+def test_a_file_holds_many_studies_and_lists_them(tmp_path: Path) -> None:
+    path = told_study(tmp_path / "s.db", name="up")
+    told_study(path, 3, name="down", direction="minimize")
+    with ccgbo.Study(path, name="down") as study:
+        trial, best = study.ask(), study.best
+        study.tell(trial, failed=True)
+        study.ask()
+    up, down = ccgbo.list_studies(path)
+    assert (up.name, up.direction, up.n_trials, up.n_complete) == ("up", "maximize", 5, 5)
+    assert (down.name, down.n_trials, down.n_complete, down.n_failed, down.n_pending) == ("down", 5, 3, 1, 1)
+    assert best is not None
+    assert down.best_value == best.value
+    assert abs(up.created - time.time()) < 600.0
+
+
+def test_a_deleted_study_is_gone_and_the_others_stay(tmp_path: Path) -> None:
+    path = told_study(told_study(tmp_path / "s.db", name="a"), name="b")
+    delete_study(path, "a")
+    assert [info.name for info in ccgbo.list_studies(path)] == ["b"]
+    assert len(ccgbo.Study(path, name="b").trials) == 5
+    with pytest.raises(ccgbo.StudyNotFoundError, match=r"has no study 'a'; it has \['b'\]"):
+        delete_study(path, "a")
+
+
+def test_an_open_study_that_another_process_deleted_says_so(tmp_path: Path) -> None:
+    study = ccgbo.Study(told_study(tmp_path / "s.db"))
+    delete_study(study.path, "default")
+    with pytest.raises(ccgbo.StudyNotFoundError, match="was deleted"):
+        study.ask()
+
+
+# -- files that are no study files
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ccgbo.StudyNotFoundError, match=r"there is no study file .*nowhere\.db"):
+        ccgbo.Study(tmp_path / "nowhere.db")
+    with pytest.raises(ccgbo.StorageError, match=r"folder .* does not exist"):
+        ccgbo.Study(tmp_path / "nowhere" / "s.db", SPACE)
+    with pytest.raises(ccgbo.StorageError, match="got the folder"):
+        ccgbo.Study(tmp_path, SPACE)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("space", [None, SPACE], ids=["opening", "creating"])
+def test_a_foreign_file_is_refused_and_unharmed(tmp_path: Path, space: Any) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my precious notes\n" * 100)
+    before = path.read_bytes()
+    with pytest.raises(ccgbo.StorageError, match="is not a study file"):
+        ccgbo.Study(path, space)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_database_of_another_program_is_refused_and_unharmed(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE trials (id INTEGER)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(ccgbo.StorageError, match="SQLite file of another program"):
+        ccgbo.Study(path, SPACE)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
+def test_a_truncated_file_is_refused_and_unharmed(tmp_path: Path, share: float) -> None:
+    path = told_study(tmp_path / "s.db", 40)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    before = path.read_bytes()
+    with pytest.raises(ccgbo.StorageError, match="is damaged"):
+        ccgbo.Study(path)
+    assert path.read_bytes() == before
+
+
+def test_wrong_arguments_leave_no_file_behind(tmp_path: Path) -> None:
+    with pytest.raises(ccgbo.SettingError, match="preset must be one of"):
+        ccgbo.Study(tmp_path / "s.db", SPACE, preset="nope")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- versions
+
+
+def test_a_newer_file_is_refused_and_unharmed(tmp_path: Path) -> None:
+    path = told_study(tmp_path / "s.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(ccgbo.StorageError, match=rf"newer ccgbo \(file version {SCHEMA_VERSION + 1}.*upgrade"):
+        ccgbo.Study(path)
+    assert path.read_bytes() == before
+
+
+def test_an_older_file_is_migrated_with_all_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    shutil.copy(OLD, path)
+    assert version_of(path) == 1
+    with ccgbo.Study(path) as study:
+        trials = study.trials
+        assert (study.name, study.direction, list(study.space)) == ("old", "minimize", ["x", "n", "kind"])
+        assert [t.state for t in trials] == ["complete"] * 5 + ["failed"] + ["complete"] * 7 + ["pending", "complete"]
+        assert trials[5].error == "boom"
+        assert trials[14].noise_variance == 0.01
+        for t in (*trials[:5], *trials[6:13]):
+            assert t.value == (t.params["x"] - 0.4) ** 2 + 0.1 * t.params["n"]
+        assert study.tell(13, 0.5).value == 0.5
+        assert study.ask().id == 15
+        assert study.requeue(15) == [15]
+        assert study.ask().id == 15
+    assert version_of(path) == SCHEMA_VERSION
+
+
+def test_several_processes_may_meet_an_older_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    shutil.copy(OLD, path)
+    code = "import sys, ccgbo; print(len(ccgbo.Study(sys.argv[1]).trials))"
+    crowd = [
+        subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    assert [p.communicate()[0].strip() for p in crowd] == ["15"] * 4
+    assert version_of(path) == SCHEMA_VERSION
+
+
+# -- disks
+
+
+def as_nobody(connection: Any, path: str) -> None:
+    """Try everything on a study in a folder that may only be read."""
+    if os.getuid() == 0:
+        os.setuid(65534)  # root may write everywhere
+    answers = {}
+    for name, action in (
+        ("read", lambda: len(ccgbo.Study(path).trials)),
+        ("list", lambda: ccgbo.list_studies(path)[0].n_complete),
+        ("tell", lambda: ccgbo.Study(path).tell({"x": 0.5, "n": 1}, 1.0)),
+        ("ask", lambda: ccgbo.Study(path).ask()),
+        ("create", lambda: ccgbo.Study(f"{path}.new", SPACE)),
+    ):
+        try:
+            answers[name] = action()
+        except ccgbo.StorageError as error:
+            answers[name] = str(error)
+    connection.send(answers)
+
+
+def test_a_read_only_folder_can_be_looked_at_and_writing_is_refused() -> None:
+    folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to other users
+    try:
+        path = told_study(folder / "s.db")
+        path.chmod(0o444)
+        folder.chmod(0o555)
+        before = path.read_bytes()
+        context = get_context("forkserver")
+        here, there = context.Pipe()
+        process = context.Process(target=as_nobody, args=(there, str(path)))
+        process.start()
+        answers = here.recv() if here.poll(60) else {}
+        process.join()
+        assert answers["read"] == answers["list"] == 5
+        for name in ("tell", "ask"):
+            assert answers[name] == f"cannot write {str(path)!r}: the file or its folder is read-only."
+        assert answers["create"] == f"cannot open '{path}.new': the folder is missing or read-only."
+        assert path.read_bytes() == before
+        assert list(folder.iterdir()) == [path]
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def tell_forever(study: ccgbo.Study) -> None:
+    for i in itertools.count():
+        study.tell({"x": 0.5, "n": 1}, float(i))
+
+
+def tell_until_full(connection: Any, path: str) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    study = ccgbo.Study(path)
+    try:
+        tell_forever(study)
+    except ccgbo.StorageError as error:
+        connection.send((len(study.trials), str(error)))
+
+
+def test_a_full_disk_is_reported_and_every_told_value_is_kept(tmp_path: Path) -> None:
+    path = told_study(tmp_path / "s.db", 0)
+    context = get_context("forkserver")
+    here, there = context.Pipe()
+    process = context.Process(target=tell_until_full, args=(there, str(path)))
+    process.start()
+    told, message = here.recv() if here.poll(60) else (0, "")
+    process.join()
+    assert told > 10
+    assert message.startswith(f"cannot read or write {str(path)!r}") or "disk is full" in message
+    with ccgbo.Study(path) as study:
+        assert [t.value for t in study.trials] == [float(i) for i in range(told)]
+        study.tell({"x": 0.5, "n": 1}, -1.0)  # there is room again
+        assert study.trials[-1].value == -1.0
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+
+
+def test_a_page_limit_stops_an_ask_and_the_next_one_is_the_same(tmp_path: Path) -> None:
+    study = ccgbo.Study(told_study(tmp_path / "s.db", 12))
+    connection = study._file._connection
+    assert connection is not None
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    full = "the disk is full; nothing of this step was kept"
+    with pytest.raises(ccgbo.StorageError, match=full):
+        tell_forever(study)
+    assert [t.value for t in study.trials[12:]] == [float(i) for i in range(len(study.trials) - 12)]
+    expected = study.optimizer().ask()
+    with pytest.raises(ccgbo.StorageError, match=full):
+        study.ask()
+    connection.execute("PRAGMA max_page_count = 1000000")
+    assert study.ask().params == expected.params
+
+
+# -- waiting for others
+
+
+def test_a_tell_waits_for_a_writer_instead_of_failing(tmp_path: Path) -> None:
+    path = told_study(tmp_path / "s.db")
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.4, lambda: other.execute("COMMIT"))
+    release.start()
+    start = time.monotonic()
+    with ccgbo.Study(path) as study:
+        study.tell({"x": 0.1, "n": 2}, 7.0)
+        waited = time.monotonic() - start
+        assert study.trials[-1].value == 7.0
+    release.join()
+    other.close()
+    assert waited >= 0.3
+
+
+def test_readers_do_not_wait_for_a_writer(tmp_path: Path) -> None:
+    path = told_study(tmp_path / "s.db")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert len(ccgbo.Study(path).trials) == 5
+    other.execute("ROLLBACK")
+    other.close()
+
+
+def test_a_closed_study_refuses_to_work(tmp_path: Path) -> None:
+    study = ccgbo.Study(told_study(tmp_path / "s.db"))
+    study.close()
+    study.close()
+    with pytest.raises(ccgbo.StorageError, match="was closed"):
+        study.ask()
+
+
+# -- who is alive
+
+
+def test_a_worker_is_gone_only_when_its_process_certainly_is() -> None:
+    assert not is_gone(this_worker())
+    assert not is_gone("another-machine/1/boot/pid:[1]/123/456")
+    code = "from ccgbo.storage.workers import this_worker; print(this_worker())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert ended.rsplit("/", 2)[0] == this_worker().rsplit("/", 2)[0]
+    assert is_gone(ended) == (sys.platform == "linux")
+    place, _, start = this_worker().rsplit("/", 2)
+    assert is_gone(f"{place}/{os.getpid()}/{int(start) - 1}") == (start != "0")  # the id was used again
