@@ -25,7 +25,7 @@ sampler = CCGBOSampler(seed=0, storage=storage)  # storage: so that each trial's
 study = optuna.create_study(
     study_name="svm", storage=storage, sampler=sampler, direction="maximize", load_if_exists=True
 )
-study.optimize(objective, n_trials=25)
+study.optimize(objective, n_trials=20)
 
 print(f"{len(study.trials)} trials, best accuracy {study.best_value:.4f} with {study.best_params}")
 for number, credit in sorted(sampler.credits(study).items(), key=lambda item: -item[1])[:3]:

@@ -39,7 +39,7 @@ def constrained(draw: st.DrawFn) -> tuple[Space, LinearConstraint]:
     return Space(table, constraints=constraint), constraint
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(constrained(), st.integers(0, 2**31))
 def test_every_suggestion_satisfies_the_linear_constraint(drawn: tuple[Space, LinearConstraint], seed: int) -> None:
     space, constraint = drawn
@@ -53,7 +53,7 @@ def test_every_suggestion_satisfies_the_linear_constraint(drawn: tuple[Space, Li
         opt.tell(trial, math.sin(i))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 2**31), st.floats(0.02, 0.9), st.sampled_from(["default", "paper"]))
 def test_every_suggestion_satisfies_the_predicate(seed: int, width: float, preset: str) -> None:
     def ring(params: dict[str, Any]) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import signal
 import sqlite3
 import time
 import traceback
 from collections import Counter
 from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -21,8 +23,7 @@ pytestmark = pytest.mark.heavy
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 N_KILLS = 200
 
-context = get_context("forkserver")  # forks of a clean process that has the library loaded: no time lost on imports
-context.set_forkserver_preload(["ccgbo"])
+context = get_context("spawn")
 
 
 def value_of(x: float, y: float) -> float:
@@ -49,50 +50,92 @@ def work(path: str, log: str, n_trials: int) -> None:
         raise
 
 
+def nursery(connection: Connection) -> None:
+    """Forks workers on demand from a process that has everything loaded, so that a new one is at work at once."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
+    warm = ccgbo.Optimizer(SPACE, seed=0, n_initial=2)
+    for _ in range(4):
+        warm.tell(warm.ask(), 0.0)
+    connection.send(0)
+    while (job := connection.recv()) is not None:
+        child = os.fork()
+        if child == 0:
+            try:
+                work(*job)
+            finally:
+                os._exit(0)
+        connection.send(child)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 class Crew:
     """Four workers; one that is killed is replaced."""
 
-    def __init__(self, folder: Path, n_trials: int) -> None:
-        self._folder, self._n_trials, self._hired = folder, n_trials, 0
-        self.workers = [self._hire() for _ in range(4)]
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._hired = folder, 0
+        self._connection, there = context.Pipe()
+        self._nursery = context.Process(target=nursery, args=(there,))
+        self._nursery.start()
+        self._connection.recv()
+        self.workers: list[int] = []
 
-    def _hire(self) -> BaseProcess:
+    def hire(self, n_trials: int) -> int:
         self._hired += 1
-        log = str(self._folder / f"told-{self._n_trials}-{self._hired}")
-        worker = context.Process(target=work, args=(str(self._folder / "study.db"), log, self._n_trials))
-        worker.start()
-        return worker
+        self._connection.send((str(self._folder / "study.db"), str(self._folder / f"told-{self._hired}"), n_trials))
+        child: int = self._connection.recv()
+        return child
+
+    def start(self, n_trials: int) -> None:
+        self.workers = [self.hire(n_trials) for _ in range(4)]
 
     def kill(self, i: int) -> None:
-        self.workers[i].kill()
-        self.workers[i].join()
-        self.workers[i] = self._hire()
+        os.kill(self.workers[i], signal.SIGKILL)
 
-    def stop(self) -> None:
-        for worker in self.workers:
-            worker.kill()
-            worker.join()
+    def finish(self, seconds: float = 90.0) -> bool:
+        """Wait until every worker has ended."""
+        deadline = time.monotonic() + seconds
+        while any(is_alive(worker) for worker in self.workers):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
 
-    def finish(self) -> None:
+    def close(self) -> None:
         for worker in self.workers:
-            worker.join(60)
-        assert [worker.exitcode for worker in self.workers] == [0] * len(self.workers)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        self._connection.send(None)
+        self._nursery.join()
 
 
 def test_nothing_told_is_lost_in_200_kills_and_the_study_finishes(tmp_path: Path) -> None:
     moments = random.Random(0)
-    crew = Crew(tmp_path, n_trials=1_000_000)
+    crew = Crew(tmp_path)
     try:
-        while not (tmp_path / "study.db").exists() or not ccgbo.list_studies(tmp_path / "study.db"):
+        crew.start(n_trials=1_000_000)
+        while not (tmp_path / "told-4").exists():
             time.sleep(0.01)
         for _ in range(N_KILLS):
-            time.sleep(moments.uniform(0.0, 0.08))
-            crew.kill(moments.randrange(4))
+            time.sleep(moments.uniform(0.0, 0.1))
+            i = moments.randrange(4)
+            crew.kill(i)
+            crew.workers[i] = crew.hire(n_trials=1_000_000)
+        for i in range(4):
+            crew.kill(i)
+        assert crew.finish()
+        with ccgbo.Study(tmp_path / "study.db") as study:
+            cut = study.trials
+        crew.start(n_trials=len(cut) + 8)
+        assert crew.finish()
     finally:
-        crew.stop()
-    with ccgbo.Study(tmp_path / "study.db") as study:
-        cut = study.trials
-    Crew(tmp_path, n_trials=len(cut) + 8).finish()
+        crew.close()
 
     assert [p.read_text() for p in tmp_path.glob("*.error")] == []
     noted = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from ccgbo.bench.experiment import Cell, Experiment, experiment_names, load_expe
 from ccgbo.bench.problems import get_problem
 from ccgbo.bench.results import ResultFile, read_results
 from ccgbo.bench.runner import initial_design, run_cell, run_experiment
-from ccgbo.errors import MissingExtraError, SettingError, StorageError
+from ccgbo.errors import SettingError, StorageError
 
 SPEC: dict[str, Any] = {
     "name": "tiny",
@@ -90,11 +91,21 @@ def test_more_seeds_extend_a_file_and_fewer_take_nothing_away(tmp_path: Path) ->
 def test_runs_of_other_settings_are_not_mixed_into_a_file(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     run_experiment(tiny(), path)
-    other = [{"label": "plain", "method": "ucb", "search": {"n_candidates": 30}}]
+    other = ["random", {"label": "plain", "method": "ucb", "search": {"n_candidates": 30}}]
     with pytest.raises(StorageError, match="other settings for 'plain'"):
         run_experiment(tiny(methods=other), path)
     with pytest.raises(StorageError, match="iterations = 3, not 4"):
         run_experiment(tiny(iterations=4), path)
+
+
+def test_a_setting_that_an_older_version_did_not_know_does_not_spoil_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    run_experiment(tiny(seeds=1), path)
+    header, *rows = path.read_text().splitlines(keepends=True)
+    older = json.loads(header)
+    del older["methods"]["plain"]["settings"]["search"]["n_local"]
+    path.write_text("".join([json.dumps(older) + "\n", *rows]))
+    assert len(run_experiment(tiny(), path).rows) == 8
 
 
 def test_the_file_says_what_was_run_and_with_what(tmp_path: Path) -> None:
@@ -132,16 +143,12 @@ def test_regret_is_of_the_noise_free_value() -> None:
 def test_a_missing_extra_names_the_command_and_leaves_the_other_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without_box2d(name: str, seed: int = 0) -> Any:
-        if name == "Langermann2":
-            raise MissingExtraError("the benchmark problem Langermann2", "bench")
-        return get_problem(name, seed)
-
-    monkeypatch.setattr(runner, "get_problem", without_box2d)
+    monkeypatch.setitem(sys.modules, "Box2D", None)  # as if it were not installed
     said: list[str] = []
-    results = run_experiment(tiny(), tmp_path / "out.jsonl", report=said.append)
+    results = run_experiment(tiny(problems=["Rosenbrock2", "Robot4"]), tmp_path / "out.jsonl", report=said.append)
     assert results.problems == ["Rosenbrock2"]
     assert len(said) == 1
+    assert said[0].startswith("Robot4 is left out")
     assert "pip install 'ccgbo[bench]'" in said[0]
 
 
@@ -166,11 +173,12 @@ def test_tau_is_chosen_on_seeds_that_no_table_uses() -> None:
     ("changes", "message"),
     [
         ({"problems": ["Hartman6"]}, "problems must be among"),
-        ({"methods": ["ubc"]}, "method must be one of"),
+        ({"methods": ["random", "ubc"]}, "method must be one of"),
         ({"methods": ["ucb", "ucb"]}, "one label each"),
         ({"seeds": 0}, "seeds must be a whole number >= 1, got 0"),
         ({"budget": 10}, "no field 'budget'"),
         ({"kind": "speed"}, "kind must be one of"),
+        ({"reference": "ucb"}, "must be labels of methods, got 'ucb'"),
     ],
 )
 def test_a_wrong_experiment_is_refused_by_the_field_as_typed(changes: dict[str, Any], message: str) -> None:

@@ -94,6 +94,11 @@ def test_the_interval_is_paired_and_covers_a_known_ratio() -> None:
     assert np.mean(paired) < 0.3 * np.mean(unpaired)
 
 
+def test_two_regrets_of_zero_are_equal() -> None:
+    assert ratio_interval(np.zeros(4), np.zeros(4)) == (1.0, 1.0)
+    assert ratio_interval(np.ones(4), np.array([0.0, 0.0, 0.0, 2.0]))[1] == np.inf
+
+
 def test_seeds_that_only_one_method_has_finished_are_left_out_of_a_comparison() -> None:
     results = results_of()
     del results.rows[Cell(problem="Levy8", method="ccgbo", seed=5)]
@@ -136,6 +141,15 @@ def test_the_overall_table_counts_clear_wins() -> None:
     row = tables.overall_table(results_of()).rows[0]
     assert row[:2] == ("CCGBO", "0.500 [0.500, 0.500]")
     assert row[3] == "2 better, 0 worse of 2"
+
+
+def test_a_method_is_compared_with_the_one_it_is_against() -> None:
+    results = results_of(methods=("ucb", "ccgbo", "ucb, few", "ccgbo, few"))
+    results.header["against"] = {"ccgbo, few": "ucb, few"}
+    ratios = {(row[0], row[1]): row[2] for row in tables.ratio_table(results).rows}
+    assert ratios["Levy8", "ccgbo, few"].startswith("0.500")
+    assert ratios["Levy8", "ucb, few"].startswith("0.250")
+    assert tables.ratio_table(results).columns[2] == "Ratio to its own reference"
 
 
 def test_the_variant_table_shows_the_papers_final_regret() -> None:

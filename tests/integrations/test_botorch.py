@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import re
+import runpy
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +41,7 @@ with warnings.catch_warnings():
     from botorch.models.map_saas import EnsembleMapSaasSingleTaskGP
     from botorch.models.transforms import Log, Normalize, Standardize, Warp
     from botorch.optim import optimize_acqf
+    from botorch.sampling.normal import SobolQMCNormalSampler
     from botorch.utils.datasets import SupervisedDataset
     from gpytorch.kernels import LinearKernel, MaternKernel
     from gpytorch.mlls import ExactMarginalLogLikelihood
@@ -52,6 +56,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Data .outcome observations. is not standardized"),  # it divides by n - 1
 ]
 
+ROOT = Path(__file__).parents[2]
 KNN = replace(DEFAULT.credit, field="knn")
 SMOOTH = replace(DEFAULT.credit, field="smooth")
 UNIT = torch.tensor([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], dtype=torch.double)
@@ -161,7 +166,7 @@ BASES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "qLogEI": ("log", lambda m: logei.qLogExpectedImprovement(m, best_f=1.0)),
     "qLogNEI": ("log", lambda m: logei.qLogNoisyExpectedImprovement(m, m.train_inputs[0])),
     "qMES": ("nonnegative", lambda m: qMaxValueEntropy(m, points(64))),
-    "qGIBBON": ("nonnegative", lambda m: qLowerBoundMaxValueEntropy(m, points(64))),
+    "qGIBBON": ("real", lambda m: qLowerBoundMaxValueEntropy(m, points(64))),
     "qJES": ("nonnegative", lambda m: qJointEntropySearch(m, points(4), torch.full((4, 1), 2.0).double())),
     "TS": ("real", PathwiseThompsonSampling),
 }
@@ -260,10 +265,27 @@ def test_incremental_noisy_ei_counts_pending_points_as_observed(model: Any) -> N
     torch.testing.assert_close(acqf(x), base(x) + acqf.factor(x).log())
 
 
+def test_entropy_searches_keep_their_own_treatment_of_pending_points(model: Any) -> None:
+    base = qLowerBoundMaxValueEntropy(model, points(64))
+    acqf = CreditWeightedAcquisitionFunction(base, UNIT, seed=0)
+    x = points(3, 1)
+    before = acqf(x).detach()
+    acqf.set_X_pending(points(2, seed=8))
+    assert float(acqf.shift) < 0.0  # GIBBON pushes away from pending points
+    torch.testing.assert_close(acqf(x), acqf.factor(x).squeeze(-1) * (base(x) - acqf.shift))
+    assert not torch.allclose(acqf(x), before)
+
+
 def test_pending_points_can_be_given_at_the_start(model: Any) -> None:
     pending = points(2)
-    base = monte_carlo.qUpperConfidenceBound(model, beta=4.0)
-    assert torch.equal(CreditWeightedAcquisitionFunction(base, UNIT, X_pending=pending, seed=0).X_pending, pending)
+    sampler = SobolQMCNormalSampler(torch.Size([64]), seed=0)
+    plain, early = (monte_carlo.qUpperConfidenceBound(model, beta=4.0, sampler=sampler) for _ in range(2))
+    acqf = CreditWeightedAcquisitionFunction(early, UNIT, X_pending=pending, seed=0)
+    assert torch.equal(acqf.X_pending, pending)
+    later = CreditWeightedAcquisitionFunction(plain, UNIT, seed=0)
+    later.set_X_pending(pending)
+    x = points(3, 1, seed=1)
+    torch.testing.assert_close(acqf(x), later(x))
 
 
 def test_analytic_acquisitions_refuse_pending_points_as_they_do_in_botorch(model: Any) -> None:
@@ -476,6 +498,10 @@ def test_what_cannot_be_weighted_is_refused_by_name(model: Any, gp: GP) -> None:
         CreditWeightedAcquisitionFunction(base, UNIT.flip(0))
     with pytest.raises(SettingError, match="scale must be None, 'real'"):
         CreditWeightedAcquisitionFunction(base, UNIT, scale="linear")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="t must be None or >= 0, got -1"):
+        CreditWeightedAcquisitionFunction(base, UNIT, t=-1)
+    with pytest.raises(SettingError, match=r"candidates must be m x 3, got \(4, 1, 3\)"):
+        CreditWeightedAcquisitionFunction(base, UNIT, candidates=points(4, 1))
     X, Y = torch.tensor(gp.X), torch.tensor(gp.y)[:, None]
     with pytest.raises(UnsupportedError, match=r"settings\.field='smooth' needs a model with one kernel"):
         CreditWeightedAcquisitionFunction(logei.qLogExpectedImprovement(ensemble(X, Y), 1.0), UNIT, settings=SMOOTH)
@@ -568,3 +594,24 @@ def test_models_that_the_core_cannot_express_are_refused() -> None:
     for model, message in cases:
         with pytest.raises(UnsupportedError, match=message):
             from_botorch(model)
+
+
+# -- what is printed
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    example = runpy.run_path(str(ROOT / "examples/botorch_credit.py"), run_name="example")
+    torch.manual_seed(0)
+    best = example["main"](iterations=2)
+    assert best > 0.4
+    assert "most credited" in capsys.readouterr().out
+
+
+def test_the_page_runs_as_it_is_printed() -> None:
+    page = (ROOT / "docs/integrations/botorch.md").read_text(encoding="utf-8")
+    torch.manual_seed(0)
+    namespace: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(code, "botorch.md", "exec"), namespace)
+    assert namespace["candidate"].shape == (1, 2)
+    assert namespace["batch"].shape == (3, 2)

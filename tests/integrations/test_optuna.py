@@ -6,6 +6,7 @@ import ast
 import json
 import math
 import pickle
+import runpy
 import subprocess
 import sys
 import wsgiref.util
@@ -24,7 +25,9 @@ from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSampler
 from optuna.trial import TrialState, create_trial
 
 from ccgbo.errors import SettingError
+from ccgbo.integrations import _optuna_trials
 from ccgbo.integrations import optuna as integration
+from ccgbo.integrations._optuna_trials import outcome_of, pruned_limits
 from ccgbo.integrations.optuna import CCGBOSampler
 
 from .pages import ROOT, run_example, run_page
@@ -117,7 +120,7 @@ def test_conditional_parameters_are_drawn_independently_and_named_in_one_warning
 ) -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0.0, 1.0)
-        return x + (trial.suggest_float("extra", 0.0, 1.0) if trial.number % 2 else 0.0)
+        return x + (0.1 * trial.suggest_float("extra", 0.0, 1.0) if trial.number % 2 else 0.0)
 
     optuna.logging.enable_propagation()
     try:
@@ -221,12 +224,12 @@ def test_a_pruned_trial_is_kept_between_the_worst_and_the_median_complete_value(
     space = {"x": FloatDistribution(0.0, 1.0)}
     for value in (0.0, 2.0, 9.0):
         study.add_trial(create_trial(params={"x": 0.5}, distributions=space, value=value))
-    limits = integration._pruned_limits(study.trials, study.direction)
+    limits = pruned_limits(study.trials, study.direction)
     pruned = [
         create_trial(state=TrialState.PRUNED, params={"x": 0.5}, distributions=space, value=v)
         for v in (-5.0, 1.0, 50.0, 4.0)
     ]
-    assert [integration._outcome(t, limits)["value"] for t in pruned] == kept
+    assert [outcome_of(t, limits)["value"] for t in pruned] == kept
 
 
 @pytest.mark.parametrize(
@@ -398,8 +401,9 @@ def test_optuna_dashboard_shows_the_credits() -> None:
 # -- the house rules
 
 
-def test_only_the_public_api_of_optuna_is_used() -> None:
-    tree = ast.parse(Path(integration.__file__).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("module", [integration, _optuna_trials])
+def test_only_the_public_api_of_optuna_is_used(module: Any) -> None:
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             assert isinstance(node.value, ast.Name), node.attr
@@ -458,7 +462,7 @@ def test_the_example_runs_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for total in (25, 50):
+    for total in (20, 40):
         close(run_example("optuna_basic.py")["storage"])
         assert f"{total} trials, best accuracy 0.9" in capsys.readouterr().out
 
@@ -469,8 +473,6 @@ def test_the_optunahub_package_loads_and_its_example_runs(monkeypatch: pytest.Mo
     registry = ROOT / "optunahub" / "package"
     local = optunahub.load_local_module
     monkeypatch.setattr(optunahub, "load_module", lambda package: local(package, registry_root=str(registry)))
-    import runpy
-
     names = runpy.run_path(str(registry / "samplers" / "ccgbo" / "example.py"), run_name="__main__")
     assert isinstance(names["study"].sampler, CCGBOSampler)
     assert names["study"].best_value < 0.5

@@ -404,6 +404,10 @@ def test_tune_runs_fails_and_restores_on_a_real_ray(local_ray: None, tmp_path: P
     assert results.get_best_result().metrics["loss"] == values[0]
     assert results[0].config["constant"] == 3
 
+    newcomer = CCGBOSearch(SPACE, metric="loss", mode="min", seed=0)
+    newcomer.add_evaluated_trials(tune.ExperimentAnalysis(str(tmp_path / "run")), metric="loss")
+    assert sorted(t.value for t in newcomer.optimizer.trials if t.value is not None) == values
+
     repaired.touch()
     again = tune.Tuner.restore(str(tmp_path / "run"), trainable(), restart_errored=True).fit()
     assert again.num_errors == 0

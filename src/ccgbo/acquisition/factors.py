@@ -12,7 +12,6 @@ where evaluations nearby succeeded.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.errors import SettingError
-from ccgbo.space import Categorical, Space
+from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import squared_distances
@@ -52,9 +51,9 @@ Belief = Callable[[dict[str, Any]], float]
 class UserPrior:
     """A user's belief about where the optimum is: a distribution per parameter, or any density of the params.
 
-    Per parameter: a :class:`Gaussian`, anything with ``logpdf`` or ``pdf`` (SciPy's frozen distributions), or for a
-    categorical a mapping of choices to probabilities. Parameters without one are uniform. Densities need not be
-    normalised: only ratios count.
+    Per parameter: a :class:`Gaussian`, anything with ``logpdf`` or ``pdf`` of an array (SciPy's frozen distributions),
+    or for a categorical a mapping of choices to probabilities. Parameters without one are uniform. Densities need not
+    be normalised: only ratios count.
     """
 
     def __init__(self, space: Space, prior: Mapping[str, Any] | Belief) -> None:
@@ -91,44 +90,53 @@ class UserPrior:
         if not isinstance(self._prior, Mapping):
             return float(self._raw(self._space.sample(1024, np.random.default_rng(0))).max())
         even = np.linspace(0.0, 1.0, 257)
-        logs = [
-            max(self._log_belief(name, belief, self._space[name].from_unit(u)) for u in even)
-            for name, belief in self._prior.items()
-        ]
-        return float(sum(logs))
+        return sum(float(_log_belief(self._space[name], b, even).max()) for name, b in self._prior.items())
 
     @property
     def _floor(self) -> float:
         """One floor per belief, so that the sum of many of them is not cut where it still tells places apart."""
         return LOG_FLOOR * (max(len(self._prior), 1) if isinstance(self._prior, Mapping) else 1)
 
-    def _raw(self, U: Array) -> Array:
-        return np.array([self._log_one(params) for params in self._space.decode_rows(U)])
-
-    def _log_one(self, params: dict[str, Any]) -> float:
+    def _raw(self, U: Array) -> Array:  # (m, d) -> (m,)
         if not isinstance(self._prior, Mapping):
-            density = self._prior(dict(params))
-            if not is_number(density) or density < 0:
-                raise SettingError(f"prior must return a number >= 0, got {density!r} at {params!r}.")
-            return _log(float(density))
-        return sum(self._log_belief(name, b, params[name]) for name, b in self._prior.items() if name in params)
+            return _bounded(np.array([self._density(params) for params in self._space.decode_rows(U)]))
+        out, active = np.zeros(len(U)), self._space.active(U)
+        for name, belief in self._prior.items():
+            j = self._space.names.index(name)
+            out += np.where(active[:, j], _log_belief(self._space[name], belief, U[:, j]), 0.0)
+        return out
 
-    def _log_belief(self, name: str, belief: Any, value: Any) -> float:
-        p = self._space[name]
-        if isinstance(p, Categorical):
-            return _log(float(belief.get(value, 0.0)))
-        if isinstance(belief, Gaussian):
-            x = math.log10(value) if p.log else float(value)
-            z = (x - belief.mean) / belief.sd
-            return -0.5 * min(abs(z), HUGE) ** 2
+    def _density(self, params: dict[str, Any]) -> float:
+        density = self._prior(dict(params))  # type: ignore[operator]
+        if not is_number(density) or density < 0:
+            raise SettingError(f"prior must return a number >= 0, got {density!r} at {params!r}.")
+        return float(density)
+
+
+def _log_belief(p: Parameter, belief: Any, u: Array) -> Array:  # (m,) -> (m,)
+    """Logarithm of the belief about one parameter at each position."""
+    if isinstance(p, Categorical):
+        mass = np.array([float(belief.get(choice, 0.0)) for choice in p.choices])
+        logs: Array = _bounded(mass)[p.index_of_unit(u).astype(int)]
+        return logs
+    values = p.values(p.snap(u))
+    if isinstance(belief, Gaussian):
+        with np.errstate(over="ignore"):
+            z = ((np.log10(values) if p.log else values) - belief.mean) / belief.sd
+        gaussian: Array = -0.5 * np.minimum(np.abs(z), HUGE) ** 2
+        return gaussian
+    with np.errstate(all="ignore"):  # what a user's distribution does far out is cut below
         if hasattr(belief, "logpdf"):
-            log = float(belief.logpdf(value))
-            return -HUGE if math.isnan(log) else min(max(log, -HUGE), HUGE)
-        return _log(float(belief.pdf(value)))
+            logs = np.asarray(belief.logpdf(values), dtype=float)
+            return np.clip(np.where(np.isnan(logs), -HUGE, logs), -HUGE, HUGE)
+        return _bounded(np.asarray(belief.pdf(values), dtype=float))
 
 
-def _log(density: float) -> float:
-    return min(math.log(density), HUGE) if density > 0 else -HUGE
+def _bounded(density: Array) -> Array:
+    """log density between -HUGE and HUGE; zero and NaN are the least."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.where(density > 0.0, density, 0.0))
+    return np.clip(logs, -HUGE, HUGE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@
     high_dimensional = true
 
 A method is a name of :func:`ccgbo.bench.baselines.get_method`, or a table with a ``label``, a ``method`` and options.
+Ratios are taken to the experiment's ``reference``, or to the label that a method is ``against``.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Variant:
     label: str
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    against: str | None = None  # label that its ratios are taken to, if not the experiment's reference
 
     def make(self) -> Method:
         return get_method(self.method, **self.options)
@@ -77,6 +79,9 @@ class Experiment:
         labels = [variant.label for variant in self.variants]
         if not labels or len(set(labels)) != len(labels):
             raise SettingError(f"methods must have one label each, got {labels!r}.")
+        for other in (self.reference, *(variant.against for variant in self.variants)):
+            if other is not None and other not in labels:
+                raise SettingError(f"reference and against must be labels of methods, got {other!r}.")
         for problem in self.problems:
             if problem not in PROBLEMS and self.kind != "illustration":
                 raise SettingError(f"problems must be among {list(PROBLEMS)}, got {problem!r}.")
@@ -111,6 +116,7 @@ class Experiment:
             "kind": self.kind,
             "iterations": self.iterations,
             "reference": self.reference,
+            "against": {variant.label: variant.against for variant in self.variants if variant.against},
             "problems": list(self.problems),
             "methods": {variant.label: variant.record() for variant in self.variants},
         }
@@ -137,9 +143,10 @@ def _variant(spec: Any, common: Mapping[str, Any]) -> Variant:
         return Variant(label=spec, method=spec, options=_for(spec, common))
     if not isinstance(spec, Mapping) or "method" not in spec:
         raise SettingError(f"methods must be names or tables with a 'method', got {spec!r}.")
-    options = {key: value for key, value in spec.items() if key not in ("label", "method")}
-    method = spec["method"]
-    return Variant(label=spec.get("label", method), method=method, options={**_for(method, common), **options})
+    options = {key: value for key, value in spec.items() if key not in ("label", "method", "against")}
+    method, label = spec["method"], spec.get("label", spec["method"])
+    options = {**_for(method, common), **options}
+    return Variant(label=label, method=method, options=options, against=spec.get("against"))
 
 
 def _for(method: str, common: Mapping[str, Any]) -> dict[str, Any]:

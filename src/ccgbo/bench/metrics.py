@@ -11,6 +11,7 @@ same seeds, with an interval from resampling the seeds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def compare(results: Results, problem: str, method: str, reference: str, metric:
     mine, theirs = (values(results, problem, m, seeds, metric) for m in (method, reference))
     low, high = ratio_interval(mine, theirs)
     sd = float(mine.std(ddof=1)) if len(mine) > 1 else 0.0
-    ratio = float(mine.mean() / theirs.mean())
+    ratio = float(_ratio(mine.mean(), theirs.mean()))
     return Comparison(float(mine.mean()), sd, len(mine), ratio, low, high, int((mine < theirs).sum()),
                       int((mine > theirs).sum()))  # fmt: skip
 
@@ -75,9 +76,15 @@ def compare(results: Results, problem: str, method: str, reference: str, metric:
 def ratio_interval(mine: Array, theirs: Array, *, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
     """Percentile interval of mean(mine) / mean(theirs), resampling pairs."""
     pick = np.random.default_rng(seed).integers(len(mine), size=(RESAMPLES, len(mine)))
-    ratios = mine[pick].mean(axis=1) / theirs[pick].mean(axis=1)
-    low, high = np.quantile(ratios, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    ratios = _ratio(mine[pick].mean(axis=1), theirs[pick].mean(axis=1))
+    low, high = np.quantile(ratios, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="nearest")
     return float(low), float(high)
+
+
+def _ratio(mine: Any, theirs: Any) -> Any:
+    """mine / theirs; two regrets of exactly zero, which a task of counted errors can have, are equal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(theirs == 0.0, np.where(mine == 0.0, 1.0, np.inf), mine / theirs)
 
 
 def overall_ratio(results: Results, method: str, reference: str, metric: str = "ausr") -> tuple[float, float, float]:
@@ -90,7 +97,8 @@ def overall_ratio(results: Results, method: str, reference: str, metric: str = "
             continue
         mine, theirs = (values(results, problem, m, seeds, metric) for m in (method, reference))
         pick = rng.integers(len(mine), size=(RESAMPLES, len(mine)))
-        logs.append(np.log(mine.mean() / theirs.mean()))
-        samples.append(np.log(mine[pick].mean(axis=1) / theirs[pick].mean(axis=1)))
-    low, high = np.exp(np.quantile(np.mean(samples, axis=0), [0.025, 0.975]))
+        with np.errstate(divide="ignore"):
+            logs.append(np.log(_ratio(mine.mean(), theirs.mean())))
+            samples.append(np.log(_ratio(mine[pick].mean(axis=1), theirs[pick].mean(axis=1))))
+    low, high = np.exp(np.quantile(np.mean(samples, axis=0), [0.025, 0.975], method="nearest"))
     return float(np.exp(np.mean(logs))), float(low), float(high)

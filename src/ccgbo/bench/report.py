@@ -17,7 +17,7 @@ from ccgbo.bench.theory import growth_exponent, weight_bounds
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import StorageError
 
-VARIANTS = ("ablation_", "beta", "tau")  # experiments that compare settings of one method
+VARIANTS = ("ablation_", "beta", "tau", "explanations")  # experiments that compare settings of one method
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,9 @@ def _proxy_table(results: Results) -> Table:
     keys = list(
         results.row(results.problems[0], "ccgbo", results.seeds(results.problems[0], "ccgbo")[0])["proxy"][0]["error"]
     )
-    columns = ("Task", "t", *(f"K = {k}" for k in keys), "Bias E[Z] − f(x*)", "MC error sd/√25", "S_t")
+    columns = ("Task", "t", *(f"K = {k}" for k in keys), "Bias E[Z] - f(x*)", "MC error sd / 5", "S_t")
     return Table(
-        "theory_proxy", f"Theorem 5.1: mean |Z_t − f(x*)| of CCGBO, {seeds_text(results)}", columns, tuple(rows)
+        "theory_proxy", f"Theorem 5.1: mean |Z_t - f(x*)| of CCGBO, {seeds_text(results)}", columns, tuple(rows)
     )
 
 
@@ -139,7 +139,7 @@ def _growth_table(results: Results) -> Table:
             last = tables.number(float(np.mean([curve[-1] for curve in total])))
             cells = (last, f"{slope:.2f}", tables.number(float(early)), tables.number(float(late)))
             rows.append((problem, name_of(method), *cells))
-    columns = ("Task", "Method", "R_100", "Slope of log R on log N", "R/√(N gain), N = 20", "N = 100")
+    columns = ("Task", "Method", "R_100", "Slope of log R on log N", "R / sqrt(N gain), N = 20", "N = 100")
     caption = f"Theorem 5.2: growth of cumulative regret, {seeds_text(results)}"
     return Table("theory_growth", caption, columns, tuple(rows))
 

@@ -14,30 +14,18 @@ from __future__ import annotations
 import csv
 import json
 import os
-import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.errors import StorageError
+from ccgbo.versions import versions
 
 Row = dict[str, Any]
-PACKAGES = ("ccgbo", "numpy", "scipy", "joblib", "scikit-learn", "skfolio", "Box2D")
+DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D")
 MUST_AGREE = ("experiment", "kind", "iterations")
-
-
-def versions() -> dict[str, str]:
-    """Of Python and of everything that a result depends on."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def key_of(row: Mapping[str, Any]) -> Cell:
@@ -85,6 +73,10 @@ class Results:
     def methods(self) -> list[str]:
         present = {cell.method for cell in self.rows}
         return [label for label in self.header["methods"] if label in present]
+
+    def reference_of(self, method: str) -> str:
+        """The label that a method's ratios are taken to."""
+        return str(self.header.get("against", {}).get(method, self.header["reference"]))
 
     def seeds(self, problem: str, *methods: str) -> list[int]:
         """Seeds that every one of the methods has finished on the problem."""
@@ -139,7 +131,8 @@ class ResultFile:
     def __init__(self, path: str | Path, experiment: Experiment) -> None:
         self.path, self._experiment = Path(path), experiment
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        mine = json.loads(_line({**experiment.record(), "versions": [versions()]}))
+        known = {name: number for name, number in versions().items() if name in DEPENDS_ON}
+        mine = json.loads(_line({**experiment.record(), "versions": [known]}))
         if self.path.is_file() and self.path.stat().st_size:
             found = read_results(self.path)
             self._header, self._rows, self._cpu = _joined(found.header, mine, self.path), found.rows, found.cpu
@@ -185,16 +178,24 @@ def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str
         if found[key] != mine[key]:
             raise StorageError(f"{str(path)!r} has {key} = {found[key]!r}, not {mine[key]!r}: choose another output.")
     for label, record in mine["methods"].items():
-        if found["methods"].get(label, record) != record:
+        if not _agree(found["methods"].get(label, record), record):
             raise StorageError(f"{str(path)!r} has other settings for {label!r}: choose another output.")
     here = mine["versions"][0]
     known = found["versions"]
     return {
         **mine,
         "problems": _union(mine["problems"], found["problems"]),
+        "against": {**found.get("against", {}), **mine["against"]},
         "methods": {**mine["methods"], **{k: v for k, v in found["methods"].items() if k not in mine["methods"]}},
         "versions": known if here in known else [*known, here],
     }
+
+
+def _agree(found: Any, mine: Any) -> bool:
+    """Whether two records say the same; a setting that only one version of the library knows is not compared."""
+    if isinstance(found, dict) and isinstance(mine, dict):
+        return all(_agree(found[key], mine[key]) for key in found.keys() & mine.keys())
+    return bool(found == mine)
 
 
 def _union(first: Iterable[str], second: Iterable[str]) -> list[str]:

@@ -136,11 +136,11 @@ def seeds_text(results: Results) -> str:
 
 def ratio_table(results: Results, metric: str = "ausr", methods: Sequence[str] | None = None) -> Table:
     """Paired ratio to the reference, one line for each problem and method, the paper's beside it."""
-    reference = str(results.header["reference"])
-    chosen = [m for m in methods or results.methods if m != reference]
+    chosen = [m for m in methods or results.methods if m != results.reference_of(m)]
     rows = []
     for problem in results.problems:
         for method in chosen:
+            reference = results.reference_of(method)
             if not results.seeds(problem, method, reference):
                 continue
             c = compare(results, problem, method, reference, metric)
@@ -148,17 +148,25 @@ def ratio_table(results: Results, metric: str = "ausr", methods: Sequence[str] |
             ties = c.n - c.wins - c.losses
             tally = f"{c.wins}{DASH}{c.losses}" + (f" ({ties} equal)" if ties else "")
             rows.append((problem, name_of(method), ratio_text(c), _optional(paper), tally))
-    caption = f"{results.header['title']}: ratio of mean {METRIC_NAMES[metric]} to {name_of(reference)} over the same "
-    caption += f"seeds with a 95 % bootstrap interval, {seeds_text(results)}"
-    columns = ("Task", "Method", f"Ratio to {name_of(reference)}", "Paper", "Seeds won–lost")
+    to = _to(results)
+    caption = (
+        f"{results.header['title']}: ratio of mean {METRIC_NAMES[metric]} to {to} over the same seeds with a 95 % "
+    )
+    caption += f"bootstrap interval, {seeds_text(results)}"
+    columns = ("Task", "Method", f"Ratio to {to}", "Paper", "Seeds won–lost")
     return Table(f"{results.name}_{metric}_ratio", caption, columns, tuple(rows))
+
+
+def _to(results: Results) -> str:
+    """What ratios are taken to, in words."""
+    return "its own reference" if results.header.get("against") else name_of(str(results.header["reference"]))
 
 
 def overall_table(results: Results, metric: str = "ausr") -> Table:
     """One line a method: geometric mean of its ratios over the problems, the paper's, and how many it wins."""
-    reference = str(results.header["reference"])
     rows = []
     for method in results.methods:
+        reference = results.reference_of(method)
         problems = [p for p in results.problems if results.seeds(p, method, reference)]
         if method == reference or not problems:
             continue
@@ -171,7 +179,7 @@ def overall_table(results: Results, metric: str = "ausr") -> Table:
         tally = f"{sum(c.wins for c in each)}{DASH}{sum(c.losses for c in each)}"
         clear = f"{better} better, {worse} worse of {len(each)}"
         rows.append((name_of(method), f"{ratio:.3f} [{low:.3f}, {high:.3f}]", _optional(paper), clear, tally))
-    caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {name_of(reference)} in "
+    caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {_to(results)} in "
     caption += f"{METRIC_NAMES[metric]}, {seeds_text(results)}"
     columns = ("Method", "Ratio over all tasks", "Paper", "Tasks with an interval off 1", "Runs won–lost")
     return Table(f"{results.name}_{metric}_overall", caption, columns, tuple(rows))
@@ -179,13 +187,12 @@ def overall_table(results: Results, metric: str = "ausr") -> Table:
 
 def variant_table(results: Results) -> Table:
     """One line a variant: final simple regret, the paper's where it prints it, and the ratio of AUSR."""
-    reference = str(results.header["reference"])
     columns = ["Variant"]
     for problem in results.problems:
         columns += [f"{problem}: final regret", "Paper", "AUSR ratio"]
     rows = []
     for method in results.methods:
-        cells = [name_of(method)]
+        cells, reference = [name_of(method)], results.reference_of(method)
         for problem in results.problems:
             if not results.seeds(problem, method, reference):
                 cells += [DASH] * 3
@@ -200,7 +207,7 @@ def variant_table(results: Results) -> Table:
                 "1" if method == reference else ratio_text(area),
             ]
         rows.append(tuple(cells))
-    caption = f"{results.header['title']}: final simple regret, mean ± sd, and AUSR over that of {name_of(reference)}, "
+    caption = f"{results.header['title']}: final simple regret, mean ± sd, and AUSR over that of {_to(results)}, "
     return Table(f"{results.name}_variants", caption + seeds_text(results), tuple(columns), tuple(rows))
 
 

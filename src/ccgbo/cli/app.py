@@ -119,7 +119,10 @@ def _explain(error: Exception, debug: bool) -> int:
         traceback.print_exception(error)
         return 1
     if isinstance(error, click.Abort):
-        return _fail("interrupted", 1)
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return _fail("interrupted", 1)
+        click.echo(err=True)  # the cursor stands behind a question
+        return _fail("nothing was done", 1)
     if isinstance(error, click.UsageError):
         path = "ccgbo" if error.ctx is None else error.ctx.command_path
         return _fail(f"{error.format_message()} Try '{path} --help'.", error.exit_code)

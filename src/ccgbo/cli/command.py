@@ -82,6 +82,9 @@ class Command:
             raise CommandFailed(f"stopped after {self._timeout:g} s") from None
         finally:
             _kill(child)
+            for stream in (child.stdout, child.stderr):
+                if stream is not None:
+                    stream.close()
             with self._lock:
                 self._children.discard(child)
         if child.returncode != 0:

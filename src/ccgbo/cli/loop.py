@@ -96,7 +96,7 @@ def run(
             program.stop()
     click.echo(repr(result))
     if result.stopped == INTERRUPTED:
-        raise click.Abort
+        raise KeyboardInterrupt
 
 
 def _interrupt(_number: int, _frame: Any) -> None:

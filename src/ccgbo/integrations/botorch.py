@@ -38,7 +38,7 @@ try:
     from botorch.acquisition.input_constructors import acqf_input_constructor, get_acqf_input_constructor
     from botorch.acquisition.joint_entropy_search import qJointEntropySearch
     from botorch.acquisition.logei import qLogNoisyExpectedImprovement
-    from botorch.acquisition.max_value_entropy_search import MaxValueBase
+    from botorch.acquisition.max_value_entropy_search import qMaxValueEntropy
     from botorch.models.model import Model
     from botorch.utils.sampling import draw_sobol_samples, manual_seed
     from botorch.utils.transforms import is_ensemble, match_batch_shape, t_batch_mode_transform
@@ -64,7 +64,7 @@ NONNEGATIVE = (
     monte_carlo.qProbabilityOfImprovement,
     monte_carlo.qPosteriorStandardDeviation,
     qJointEntropySearch,
-    MaxValueBase,
+    qMaxValueEntropy,
 )
 
 
@@ -75,7 +75,8 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
     >>> candidate, value = optimize_acqf(credit, bounds, q=1, num_restarts=5, raw_samples=128)
     """
 
-    shift: Tensor  # min alpha, for scale="real" only
+    candidates: Tensor  # m x d
+    shift: Tensor  # min alpha over them, for scale="real" only
 
     def __init__(
         self,
@@ -94,6 +95,8 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         model = _checked_model(acq_function, model)
         if scale not in (None, "real", "nonnegative", "log"):
             raise SettingError(f"scale must be None, 'real', 'nonnegative' or 'log', got {scale!r}.")
+        if t is not None and t < 0:
+            raise SettingError(f"t must be None or >= 0, got {t!r}.")
         super().__init__(model=acq_function.model)
         self.acq_func: Any = acq_function
         self.settings = settings if settings is not None else _default_settings(model)
@@ -101,10 +104,12 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         self._log = self.scale == "log"
         self._sample_reducing = isinstance(acq_function, monte_carlo.SampleReducingMCAcquisitionFunction)
         if X_pending is not None:
-            self.set_X_pending(X_pending)
+            acq_function.set_X_pending(X_pending)
         outcome = Outcome(model, acq_function)
         X = outcome.train_inputs() if X_observed is None else X_observed.detach()
         bounds = _checked_bounds(bounds, X.shape[-1]).to(X)
+        if candidates is not None and (candidates.ndim != 2 or candidates.shape[-1] != X.shape[-1]):
+            raise SettingError(f"candidates must be m x {X.shape[-1]}, got {tuple(candidates.shape)}.")
         with manual_seed(seed), torch.no_grad():
             if candidates is None:
                 candidates = draw_sobol_samples(bounds, n=N_CANDIDATES, q=1, seed=_draw_seed()).squeeze(-2)
@@ -117,8 +122,8 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         self.t = t if t is not None else max(len(X) - max(2 * X.shape[-1], 10), 0)
         self._power = exponent(self.t, s.tau, s.half_life)
         self.field = self._make_field(model, X, bounds)
-        shifted = self.scale == "real" and self.field is not None
-        self.register_buffer("shift", self._least(candidates) if shifted else X.new_zeros(()))
+        self.register_buffer("candidates", candidates)
+        self.register_buffer("shift", self._least())
 
     @property
     def credit(self) -> Tensor:  # (n,)
@@ -135,11 +140,19 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
             return KNNField(X, share, bounds, s.n_neighbours)
         return SmoothField(model, X, share)
 
-    def _least(self, candidates: Tensor) -> Tensor:
+    def _least(self) -> Tensor:
+        """min alpha over the candidates, for scale="real" only."""
+        if self.scale != "real" or self.field is None:
+            return self.candidates.new_zeros(())
+        acqf = self.acq_func
+        single = (lambda x: self._reduce(acqf._non_reduced_forward(x))) if self._sample_reducing else acqf
         with torch.no_grad():
-            parts = torch.split(candidates.unsqueeze(-2), 256)
-            alpha = torch.cat([self.acq_func(part) for part in parts])
-            return alpha[alpha.isfinite()].min()
+            alpha = torch.cat([single(part) for part in torch.split(self.candidates.unsqueeze(-2), 256)])
+        return alpha[alpha.isfinite()].min()
+
+    def _reduce(self, values: Tensor) -> Tensor:  # samples x b x q -> b
+        reduced: Tensor = self.acq_func._sample_reduction(self.acq_func._q_reduction(values))
+        return reduced
 
     # -- pending points live in the wrapped acquisition, which knows what to do with them
 
@@ -154,6 +167,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:
         """Points under evaluation; analytic acquisitions refuse them, as they do without credit."""
         self.acq_func.set_X_pending(X_pending)
+        self.shift = self._least()
 
     # -- evaluation
 
@@ -190,8 +204,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         if is_ensemble(self.model):
             factor = factor.unsqueeze(-2)
         values = self._combine(self.acq_func._non_reduced_forward(X), factor)  # samples x b x q
-        reduced: Tensor = self.acq_func._sample_reduction(self.acq_func._q_reduction(values))
-        return reduced
+        return self._reduce(values)
 
     def _combine(self, alpha: Tensor, factor: Tensor) -> Tensor:
         if self.scale == "log":

@@ -1,7 +1,7 @@
 """A sampler for Optuna: ``optuna.create_study(sampler=CCGBOSampler(seed=0))``.
 
-Optuna's storage is the only memory. For every suggestion the engine is built anew from the trials found there, in the
-order of their numbers, so several processes may share a study, and a suggestion depends on nothing but
+Optuna's storage is the only memory. For every suggestion the engine is brought to the trials found there, in the order
+of their numbers, so several processes may share a study, and a suggestion depends on nothing but
 
     seed, trial number      every trial has its own random stream
     trials in the storage   finished ones as observations, running ones as points under evaluation
@@ -22,31 +22,40 @@ A study resumed from its storage with the same seed therefore continues as if it
 from __future__ import annotations
 
 import copy
-import math
-import statistics
 import threading
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceError, SpaceExhaustedError
+from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.optimizer import Optimizer
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction, Origin, Trial
-from ccgbo.space import Categorical, Float, Int, Parameter, Space
+from ccgbo.space import Space
 
 try:
     import optuna
-    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+    from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler, RandomSampler
-    from optuna.search_space import intersection_search_space
     from optuna.storages import BaseStorage, RDBStorage
     from optuna.study import Study, StudyDirection
     from optuna.trial import FrozenTrial, TrialState
+
+    from ccgbo.integrations._optuna_trials import (
+        Distributions,
+        belongs,
+        inward,
+        news_of,
+        outcome_of,
+        outward,
+        parameter_of,
+        pruned_limits,
+        search_space_of,
+    )
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
 
@@ -56,8 +65,6 @@ CREDIT = "ccgbo:credit"  # trial attribute: its credit when it finished
 WEIGHT = "ccgbo:weight"  # trial attribute: the weight credit gave to the point when it was suggested
 
 MOST_UNDECIDED = 8  # trials of dead processes look undecided for ever
-
-Distributions = Mapping[str, BaseDistribution]
 
 _log = optuna.logging.get_logger("optuna.samplers.ccgbo")
 
@@ -96,13 +103,14 @@ class CCGBOSampler(BaseSampler):
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
         self._store_credits = store_credits
         self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
+        self._engine: tuple[Any, Optimizer] | None = None  # the last one, and what it was made for: saves work only
         self._lock = threading.Lock()  # so that each thread sees what the others were given
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_engine")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
+        self.__dict__.update(state, _lock=threading.Lock(), _engine=None)
 
     def reseed_rng(self) -> None:
         self._seed = _entropy()
@@ -117,7 +125,7 @@ class CCGBOSampler(BaseSampler):
         trial: FrozenTrial,  # noqa: ARG002
     ) -> dict[str, BaseDistribution]:
         _check_single(study)
-        return _search_space(study.get_trials(deepcopy=False))
+        return search_space_of(study.get_trials(deepcopy=False))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -130,7 +138,7 @@ class CCGBOSampler(BaseSampler):
             asked, fit = self._ask(study, trial, [t for t in trials if t.number != trial.number], search_space)
             if asked is None:
                 return {}
-            params = _outward(asked.params, search_space)
+            params = outward(asked.params, search_space)
             self._suggested[study.study_name, trial.number] = params
         if fit is not None:
             _set_study_attr(study, FIT, fit)
@@ -215,12 +223,11 @@ class CCGBOSampler(BaseSampler):
         return self._credits(study, study.get_trials(deepcopy=False))
 
     def _credits(self, study: Study, trials: Sequence[FrozenTrial]) -> dict[int, float]:
-        search_space = _search_space(trials)
+        search_space = search_space_of(trials)
         if not search_space:
             return {}
-        finished = [t for t in trials if t.state.is_finished()]
-        optimizer = self._optimizer(study, finished, search_space, len(trials), self._settings)
-        with suppress(NoObservationsError):
+        with self._lock, suppress(NoObservationsError):
+            optimizer = self._optimizer(study, trials, search_space, len(trials), self._settings)
             return {row.trial_id: row.credit for row in optimizer.credits()}
         return {}
 
@@ -248,34 +255,42 @@ class CCGBOSampler(BaseSampler):
     def _optimizer(
         self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, number: int, settings: Settings
     ) -> Optimizer:
-        """The engine as it stands before the suggestion of a trial."""
+        """The engine as it stands before the suggestion of a trial: the last one brought up to date, or a new one."""
         direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-        space = Space({name: _parameter(d) for name, d in search_space.items()})
-        records = self._records(study, trials, search_space, settings.initial_size(space.d))
-        told = sum(record.state == "complete" for record in records)
-        optimizer = Optimizer(space, direction=direction, preset=settings, seed=_derived_seed(self._seed, number))
-        design = {"seed": _derived_seed(self._seed), "given": number}
-        optimizer.catch_up(
-            records, {**optimizer.cursor(), "design": design, "fitted": _load_fit(study, search_space, told)}
-        )
+        records = self._records(study, trials, search_space, settings.initial_size(len(search_space)))
+        cursor = {
+            "rng": np.random.default_rng([self._seed, number]).bit_generator.state,
+            "design": {"seed": _derived_seed(self._seed), "given": number},
+            "fitted": _load_fit(study, search_space, sum(record.state == "complete" for record in records)),
+        }
+        key = (study.study_name, dict(search_space), settings)
+        if self._engine is not None and self._engine[0] == key:
+            optimizer, news = self._engine[1], news_of(records, self._engine[1].trials)
+            if news is not None:
+                optimizer.catch_up(news, cursor)
+                return optimizer
+        space = Space({name: parameter_of(d) for name, d in search_space.items()})
+        optimizer = Optimizer(space, direction=direction, preset=settings, seed=0)
+        optimizer.catch_up(records, cursor)
+        self._engine = key, optimizer
         return optimizer
 
     def _records(
         self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, startup: int
     ) -> list[Trial]:
         """What the trials say, as the engine's own records; their ids are the trials' numbers."""
-        limits = _pruned_limits(trials, study.direction)
+        limits = pruned_limits(trials, study.direction)
         records: list[Trial] = []
         usable = 0
         for t in trials:
             params = t.params
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
-            if t.state != TrialState.WAITING and _belongs(params, search_space):
-                outcome = _outcome(t, limits)
+            if t.state != TrialState.WAITING and belongs(params, search_space):
+                outcome = outcome_of(t, limits)
                 origin: Origin = "design" if usable < startup else "model"  # the engine counts its iterations by this
                 usable += outcome["state"] != "failed"
-                records.append(Trial(id=t.number, params=_inward(params, search_space), origin=origin, **outcome))
+                records.append(Trial(id=t.number, params=inward(params, search_space), origin=origin, **outcome))
         return records
 
 
@@ -290,90 +305,6 @@ def _entropy() -> int:
 
 def _derived_seed(*key: int) -> int:
     return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 2)
-
-
-# -- what a trial says
-
-
-def _pruned_limits(trials: Iterable[FrozenTrial], direction: StudyDirection) -> tuple[float, float] | None:
-    """A pruned trial is not better than half of the complete ones, nor worse than all of them."""
-    outcomes = (_outcome(t, None) for t in trials if t.state == TrialState.COMPLETE)
-    values = [outcome["value"] for outcome in outcomes if outcome["state"] == "complete"]
-    if not values:
-        return None
-    worst = min(values) if direction == StudyDirection.MAXIMIZE else max(values)
-    middle = statistics.median(values)
-    return min(worst, middle), max(worst, middle)
-
-
-def _outcome(trial: FrozenTrial, pruned_limits: tuple[float, float] | None) -> dict[str, Any]:
-    """State and value of the engine's record."""
-    if trial.state == TrialState.RUNNING:
-        return {"state": "pending"}
-    value, pruned = trial.value, trial.state == TrialState.PRUNED
-    allowed = all(v <= 0.0 for v in trial.constraints.values())
-    if value is None or not math.isfinite(value) or not allowed or (pruned and pruned_limits is None):
-        return {"state": "failed"}
-    if pruned and pruned_limits is not None:
-        value = min(max(value, pruned_limits[0]), pruned_limits[1])
-    return {"state": "complete", "value": value}
-
-
-# -- search spaces
-
-
-def _search_space(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
-    """What every complete trial has with the same range, as far as there is something to search."""
-    space = intersection_search_space(list(trials))
-    return {name: d for name, d in space.items() if not d.single() and _can_be_searched(d)}
-
-
-def _can_be_searched(distribution: BaseDistribution) -> bool:
-    try:
-        _parameter(distribution)
-    except SpaceError:  # a range at the limits of floating point
-        return False
-    return True
-
-
-def _parameter(d: BaseDistribution) -> Parameter:
-    if isinstance(d, FloatDistribution):
-        return Float(d.low, d.high, log=d.log, step=d.step)
-    if isinstance(d, IntDistribution):
-        return Int(d.low, d.high, log=d.log, step=d.step)
-    if isinstance(d, CategoricalDistribution):  # by index: Optuna allows choices of any type
-        return Categorical(range(len(d.choices)))
-    raise SpaceError(f"a distribution must be float, int or categorical, got {d!r}.")
-
-
-def _belongs(params: Mapping[str, Any], search_space: Distributions) -> bool:
-    """Whether the point lies in the space: a trial may lack parameters, have had other ranges, or be enqueued."""
-    return all(name in params and _contains(d, params[name]) for name, d in search_space.items())
-
-
-def _contains(d: BaseDistribution, value: Any) -> bool:
-    if isinstance(d, FloatDistribution | IntDistribution):
-        steps = (value - d.low) / d.step if d.step is not None else 0.0
-        return bool(d.low <= value <= d.high) and abs(steps - round(steps)) < 1e-6
-    try:
-        d.to_internal_repr(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _inward(params: Mapping[str, Any], search_space: Distributions) -> dict[str, Any]:
-    return {
-        name: int(d.to_internal_repr(params[name])) if isinstance(d, CategoricalDistribution) else params[name]
-        for name, d in search_space.items()
-    }
-
-
-def _outward(params: Mapping[str, Any], search_space: Distributions) -> dict[str, Any]:
-    return {
-        name: d.to_external_repr(params[name]) if isinstance(d, CategoricalDistribution) else params[name]
-        for name, d in search_space.items()
-    }
 
 
 # -- attributes of the study. The study that HyperbandPruner hands to a sampler has none: there, fits start afresh.

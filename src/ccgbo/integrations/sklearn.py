@@ -158,7 +158,7 @@ class _Evaluation:
         self.stopped = False  # a callback asked for it
 
     def run(self, batch: list[dict[str, Any]], context: Any, last: bool) -> list[float]:
-        """Mean test scores, NaN for candidates that failed."""
+        """Mean test scores, ``error_score`` for candidates that failed."""
         candidates = self._unrecorded + batch
         task = {}
         if context is not None:
@@ -176,7 +176,7 @@ class _Evaluation:
             if self._search.error_score == "raise" or "fits failed" not in str(error):
                 raise
             self._unrecorded, self._failure = candidates, error
-            scores = [math.nan] * len(batch)
+            scores = [float(self._search.error_score)] * len(batch)
         else:
             self._unrecorded, self._recorded = [], self._recorded + len(candidates)
             scores = [float(v) for v in results[f"mean_test_{self._metric(results)}"][-len(batch) :]]

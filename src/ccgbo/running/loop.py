@@ -136,8 +136,8 @@ class Loop:
             start = time.perf_counter()
             try:
                 trial = self._source.take()
-            except SpaceExhaustedError as error:
-                self._stopped = str(error)
+            except SpaceExhaustedError:
+                self._stopped = "every point of the space is used"
                 return True
             if trial is None:
                 return not self._source.more_to_come()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import AbstractContextManager
@@ -24,7 +25,15 @@ class Progress(Protocol):
 def open_progress(show: bool, tally: Tally, direction: Direction) -> AbstractContextManager[Progress]:
     if not show:
         return Silent()
-    return Live(tally, direction) if sys.stderr.isatty() else Lines(tally, direction)
+    return Live(tally, direction) if _is_screen() else Lines(tally, direction)
+
+
+def _is_screen() -> bool:
+    """A terminal with room for a line; one without a size is a log in disguise."""
+    try:
+        return sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns > 0
+    except OSError:
+        return False
 
 
 class Silent:

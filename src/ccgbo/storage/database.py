@@ -38,6 +38,10 @@ class Database:
                 self._connection.close()
             self._connection = None
 
+    def __del__(self) -> None:
+        if hasattr(self, "_pid"):  # it was opened
+            self.close()
+
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """One consistent view of the file."""

@@ -41,6 +41,8 @@ def export_study(study: Study, path: str | os.PathLike[str], *, format: str | No
     check_format(kind)
     if kind == "parquet":
         frame = to_dataframe(study)
+        for name in _mixed(study.space):  # a column of Parquet has one type
+            frame[name] = [None if _is_missing(cell) else str(cell) for cell in frame[name]]
         try:
             frame.to_parquet(path, index=False)
         except ImportError:
@@ -85,6 +87,14 @@ def _flat(study: Study) -> list[dict[str, Any]]:
         params = {f"params_{name}": value for name, value in row.trial.params.items()}
         rows.append({name: fields[name] for name in COLUMNS} | params)
     return rows
+
+
+def _mixed(space: Space) -> list[str]:
+    """Columns of categoricals whose choices are not all of one type."""
+    kinds = {
+        name: {type(c) for c in p.choices} - {type(None)} for name, p in space.items() if isinstance(p, Categorical)
+    }
+    return [f"params_{name}" for name, types in kinds.items() if len(types) > 1]
 
 
 def _time(seconds: float | None) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Context, Score, weigh
+from ccgbo.acquisition import Acquisition, Context, Score, turn, weigh
 from ccgbo.acquisition.factors import SuccessFactor
 from ccgbo.credit.field import FIELDS, credit_factor
 from ccgbo.credit.proxy import Optima
@@ -87,7 +87,10 @@ class Map:
 
 
 class Lens:
-    """Everything ``ask`` would look at now. Raises NoObservationsError before the first value."""
+    """Everything ``ask`` would look at now. Raises NoObservationsError before the first value.
+
+    Where acquisitions take turns, the acquisition shown is the next one that credit weighs.
+    """
 
     def __init__(self, source: Source) -> None:
         opt = optimizer_of(source)
@@ -101,15 +104,16 @@ class Lens:
             U = scatter(opt.space, s.search, rng)
             self.optima: Optima = opt._optima(self.model, U, rng)
             self.scores: Scores = opt._scores(self.model, self.optima)
-            credit = credit_factor(gp, self.scores.credit, s.credit, t)
+            acquisition, credited = turn(s.acquisition, t + _until_credited(s.acquisition, t))
+            credit = credit_factor(gp, self.scores.credit, s.credit, t) if credited else None
             factors = [credit, opt._prior_factor(t), SuccessFactor.build(gp, opt._history.features("failed"))]
             with_pending = opt._with_pending(gp, rng)
             guided = self.scores if s.credit.strength else None
             U = np.concatenate([U, near(opt.space, opt._centres(self.model, guided), s.search.n_local, rng)])
             incumbent = float(self.model.mean.max())
             context = Context(with_pending, incumbent, self.optima, rng, s.credit.n_features, t)
-            self.base: Score = s.acquisition.bind(context)
-            self.weighted: Score = weigh(self.base, s.acquisition.scale, factors, opt.space.features(U))[0]
+            self.base: Score = acquisition.bind(context)
+            self.weighted: Score = weigh(self.base, acquisition.scale, factors, opt.space.features(U))[0]
         self.iteration, self._credit = t, credit
         self._rng = rng
 
@@ -214,6 +218,11 @@ class Lens:
             if all(name in self.trials[i].params for name in names):
                 return self.space.encode(self.trials[i].params)
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
+
+
+def _until_credited(acquisition: Acquisition, t: int) -> int:
+    """Suggestions until the one that credit weighs: none, unless acquisitions take turns."""
+    return next((k for k in range(64) if turn(acquisition, t + k)[1]), 0)
 
 
 # -- credit in the past

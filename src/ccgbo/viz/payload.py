@@ -172,15 +172,17 @@ def reproduction(space: Space, direction: Direction, settings: Settings, name: s
     else:
         shell = []
         code = [
+            "import json",
+            "",
             "from ccgbo import *",
             "from ccgbo.space import space_from_json",
             "",
-            "# space.json, settings and trials.json are below and beside the table of trials",
-            "import json",
-            "space = space_from_json(open('space.json').read())",
-            "told = [t for t in json.load(open('trials.json')) if t['state'] == 'complete']",
+            "# space.json is at the end of this page, trials.json behind a button above the table of trials",
+            'space = space_from_json(open("space.json").read())',
+            'told = [t for t in json.load(open("trials.json")) if t["state"] == "complete"]',
+            f"settings = {settings!r}",
             f"opt = Optimizer(space, direction={direction!r}, preset=settings)",
-            "opt.tell_many([t['params'] for t in told], [t['value'] for t in told])",
+            'opt.tell_many([t["params"] for t in told], [t["value"] for t in told])',
         ]
     return {
         "versions": {k: v for k, v in versions().items() if k in ("python", "ccgbo", "numpy", "scipy")},

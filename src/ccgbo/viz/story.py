@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ccgbo.acquisition import Alternate
 from ccgbo.credit.field import lower_weight
 from ccgbo.records import best_of
 from ccgbo.viz.lens import Lens
@@ -102,9 +103,15 @@ def _strength(lens: Lens) -> str:
     if c.strength == 0.0 or c.tau == 0.0:
         return "Credit is switched off in this study: it is shown, and does not act on the search."
     least = lower_weight(t, strength=c.strength, tau=c.tau, half_life=c.half_life, c_min=c.floor)
+    acquisition = lens.settings.acquisition
+    turns = ""
+    if isinstance(acquisition, Alternate):
+        turns = (
+            f" It weighs one suggestion in {acquisition.period}, the one that explores; the others exploit without it."
+        )
     return (
         f"After {_times(t)} suggested by the model, credit multiplies the acquisition by a factor between {least:.2f} "
-        f"(the least credited places) and 1; this pull fades as the study grows."
+        f"(the least credited places) and 1; this pull fades as the study grows.{turns}"
     )
 
 

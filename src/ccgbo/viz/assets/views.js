@@ -34,6 +34,18 @@ const ccgbo = (() => {
     return node;
   }
 
+  // Children in this order; those that are in place are not touched, so that they keep the focus.
+  function arrange(node, children) {
+    children.forEach((child, i) => {
+      if (node.children[i] !== child) node.insertBefore(child, node.children[i] || null);
+    });
+    while (node.children.length > children.length) node.lastElementChild.remove();
+  }
+
+  function say(node, text) {
+    if (node.textContent !== text) node.textContent = text;
+  }
+
   function label(text) {
     return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   }
@@ -363,6 +375,7 @@ const ccgbo = (() => {
       requestAnimationFrame(() => setTimeout(() => {  // after a paint: words and numbers are there before pictures
         this.queued = false;
         if (this.make === null) return;
+        if (!window.Plotly) return setTimeout(() => this.draw(), 50);  // it is large and may still be loading
         const [traces, lay] = this.make();
         this.make = null;
         Plotly.react(this.node, traces, lay, this.config);
@@ -399,24 +412,16 @@ const ccgbo = (() => {
     );
   }
 
-  function settings(node, data) {
+  function settings(body, data) {
     const { study, analysis } = data;
     if (study.best === null) {
-      fill(node, el("p", { class: "note" }, "No value yet."));
+      fill(body, el("tr", null, el("td", { colspan: "3" }, "no value yet")));
       return;
     }
     const best = new Map(data.params(study.best));
     const rec = analysis.recommended && data.row.has(analysis.recommended.id) ? new Map(data.params(analysis.recommended.id)) : new Map();
     const cell = (params, name) => el("td", { class: "num" }, params.has(name) ? number(params.get(name)) : "–");
-    fill(
-      node,
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "best and recommended settings" },
-        el("table", null,
-          el("thead", null, el("tr", null, el("th", { scope: "col" }, "parameter"), el("th", { scope: "col", class: "num" }, "best"), el("th", { scope: "col", class: "num" }, "recommended"))),
-          el("tbody", null, ...data.names.map((name) => el("tr", null, el("th", { scope: "row" }, name), cell(best, name), cell(rec, name))))
-        )
-      )
-    );
+    fill(body, ...data.names.map((name) => el("tr", null, el("th", { scope: "row" }, name), cell(best, name), cell(rec, name))));
   }
 
   function story(node, data) {
@@ -466,6 +471,7 @@ const ccgbo = (() => {
       this.after = el("button", { type: "button", onclick: () => this.turn(1) }, "next →");
       this.dialog = el("dialog", { "aria-label": "why this point was suggested" });
       this.keys = "";
+      this.lines = new Map();
       this.node = el("div", null,
         el("div", { class: "controls" },
           el("label", null, "show ", this.filter),
@@ -487,9 +493,11 @@ const ccgbo = (() => {
         ["credit", "credit", (id) => data.creditOf(id)],
         ...data.names.map((name, j) => [`p${j}`, name, (id) => data.trials.at[j][data.row.get(id)], (id) => data.trials.params[j][data.row.get(id)]]),
       ];
-      const keys = JSON.stringify(this.columns.map((c) => c[1]));
-      if (keys !== this.keys) {  // heads stay in place while values arrive, so that the focus does too
+      const keys = JSON.stringify([data.study.name, ...this.columns.map((c) => c[1])]);
+      if (keys !== this.keys) {  // another study
         this.keys = keys;
+        this.lines = new Map();
+        this.sort = { key: "id", down: false };
         fill(this.head, ...this.columns.map(([key, name]) =>
           el("th", { scope: "col", "data-key": key, class: this.numeric(key) ? "num" : "" }, el("button", { type: "button", onclick: () => this.by(key) }, name))),
           el("th", { scope: "col" }, "note"));
@@ -533,23 +541,33 @@ const ccgbo = (() => {
         if (th.dataset.key === this.sort.key) th.setAttribute("aria-sort", this.sort.down ? "descending" : "ascending");
         else th.removeAttribute("aria-sort");
       }
-      fill(this.body, ...rows.slice(from, from + PAGE_ROWS).map((id) => this.line(id)));
+      arrange(this.body, rows.slice(from, from + PAGE_ROWS).map((id) => this.line(id)));
       this.before.disabled = this.page === 0;
       this.after.disabled = this.page === pages - 1;
       this.where.textContent = rows.length ? `${from + 1}–${Math.min(from + PAGE_ROWS, rows.length)} of ${rows.length}` : "no trials";
     }
+    // A row is made once and kept: a credit that changes must not take the focus from a button beside it.
     line(id) {
-      const cells = this.columns.map(([key, , get, show]) => {
-        if (key === "state") return el("td", null, el("span", { class: `state ${get(id)}` }, get(id)));
+      if (!this.lines.has(id)) {
+        const cells = this.columns.map(([key]) => el("td", { class: this.numeric(key) ? "num" : "" }));
+        cells[1].append(el("span"));
+        const error = el("span");
+        const why = this.data.trials.why[id];
+        const button = why ? el("button", { type: "button", "aria-label": `why trial ${id}`, onclick: () => this.explain(id, why) }, "why?") : null;
+        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, button)), cells, error });
+      }
+      const { row, cells, error } = this.lines.get(id);
+      this.columns.forEach(([key, , get, show], i) => {
         const value = get(id);
-        const text = value === null ? "–" : key === "credit" ? value.toFixed(2) : number(show ? show(id) : value);
-        return el("td", { class: this.numeric(key) ? "num" : "" }, text);
+        if (key === "state") {
+          cells[i].firstChild.className = `state ${value}`;
+          say(cells[i].firstChild, value);
+        } else {
+          say(cells[i], value === null ? "–" : key === "credit" ? value.toFixed(2) : number(show ? show(id) : value));
+        }
       });
-      const why = this.data.trials.why[id];
-      const error = this.data.trials.error[id];
-      const note = el("td", null, error ? error : null,
-        why ? el("button", { type: "button", "aria-label": `why trial ${id}`, onclick: () => this.explain(id, why) }, "why?") : null);
-      return el("tr", null, ...cells, note);
+      say(error, this.data.trials.error[id] || "");
+      return row;
     }
     explain(id, why) {
       fill(this.dialog, el("h2", null, `Why trial ${id}?`), el("pre", null, why),
@@ -665,7 +683,10 @@ const ccgbo = (() => {
 
   function build(root, { before = [], after = [] } = {}) {
     const tilesNode = el("div", { class: "tiles", "aria-label": "summary" });
-    const settingsNode = el("div"), storyNode = el("div");
+    const settingsBody = el("tbody"), storyNode = el("div");
+    const settingsNode = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "best and recommended settings" },
+      el("table", null, el("thead", null, el("tr", null, ...["parameter", "best", "recommended"].map((text, i) =>
+        el("th", { scope: "col", class: i ? "num" : "" }, text)))), settingsBody));
     const plots = {
       progress: new Plot("values and the best so far"),
       overTime: new Plot("credit of each observation over time", "tall"),
@@ -692,7 +713,7 @@ const ccgbo = (() => {
     return (study, analysis) => {
       const data = new Data(study, analysis);
       tiles(tilesNode, data);
-      settings(settingsNode, data);
+      settings(settingsBody, data);
       story(storyNode, data);
       plots.progress.set(() => progress(data));
       plots.parallel.set(() => parallel(data));

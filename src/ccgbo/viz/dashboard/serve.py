@@ -55,6 +55,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(100)  # the address is about to be said: whoever is quick must wait, not be refused
     except OSError as error:
         listener.close()
         raise StorageError(f"cannot listen on {host}:{port}: {error.strerror or error}.") from None

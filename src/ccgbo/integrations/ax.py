@@ -1,0 +1,258 @@
+"""Counterfactual Credit Guided Bayesian Optimization as a generation node of Ax.
+
+The experiment is the only memory: whenever it has new outcomes, the engine is built anew from its trials.
+
+    trial in Ax                              what the engine is told
+    completed or stopped early, with data    the objective, with the variance sem^2 where it is known
+      ... and an outcome constraint broken   a failure: a place to avoid
+    failed, or a value that is not finite    a failure
+    pending as Ax sees it (abandoned, too)   a point under evaluation
+    out of the search space                  nothing
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceExhaustedError, UnsupportedError
+from ccgbo.optimizer import Optimizer
+from ccgbo.records import Direction, Origin, Trial
+
+try:
+    from ax.core.data import Data
+    from ax.core.experiment import Experiment
+    from ax.core.experiment_status import ExperimentStatus
+    from ax.core.generator_run import GeneratorRun
+    from ax.core.optimization_config import OptimizationConfig
+    from ax.core.search_space import SearchSpace
+    from ax.core.trial_status import TrialStatus
+    from ax.core.types import ComparisonOp, TParameterization
+    from ax.exceptions.core import SearchSpaceExhausted
+    from ax.generation_strategy.external_generation_node import ExternalGenerationNode
+    from ax.generation_strategy.transition_criterion import TransitionCriterion
+    from ax.storage.json_store.decoder import object_from_json
+    from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
+
+    from ccgbo.integrations._ax_space import Codec, convert_search_space
+except ImportError as error:
+    raise MissingExtraError("ccgbo.integrations.ax", "ax") from error
+
+__all__ = ["CCGBOGenerationNode"]
+
+logger = logging.getLogger("ccgbo")
+
+Measured = Mapping[str, tuple[float, float]]  # metric -> mean and its standard error (NaN where unknown)
+
+
+class CCGBOGenerationNode(ExternalGenerationNode):
+    """A node that suggests arms for one objective.
+
+    >>> client.set_generation_strategy(GenerationStrategy(name="CCGBO", nodes=[CCGBOGenerationNode(seed=0)]))
+
+    It brings its own initial design; ``settings`` are those of :class:`ccgbo.Optimizer`: ``preset``, ``acquisition``,
+    ``credit``, ``n_initial``, ...
+    """
+
+    def __init__(
+        self,
+        name: str = "CCGBO",
+        *,
+        seed: int | None = None,
+        suggested_experiment_status: ExperimentStatus | None = None,
+        should_deduplicate: bool = True,
+        transition_criteria: Sequence[TransitionCriterion] | None = None,
+        cursor: Mapping[str, Any] | None = None,  # where a saved node left off
+        **settings: Any,
+    ) -> None:
+        super().__init__(
+            name=name,
+            suggested_experiment_status=suggested_experiment_status,
+            should_deduplicate=should_deduplicate,
+            transition_criteria=transition_criteria,
+        )
+        self._seed, self._settings, self._cursor = seed, settings, cursor
+        self._search_space: SearchSpace | None = None
+        self._codec: Codec | None = None
+        self._goal: Goal | None = None
+        self._optimizer: Optimizer | None = None
+        self._records: list[Trial] = []
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer as of the last suggestion: credits, explanations and the recommendation."""
+        if self._optimizer is None:
+            raise SettingError("the node must have generated something before its optimizer can be looked at.")
+        return self._optimizer
+
+    def credits(self) -> list[tuple[dict[str, Any], float]]:
+        """Each evaluated parameterization with its credit, the most telling first."""
+        rows = sorted(self.optimizer.credits(), key=lambda row: -row.credit)
+        assert self._codec is not None
+        return [(self._codec.decode(row.params), row.credit) for row in rows]
+
+    # -- Ax asks
+
+    def update_generator_state(self, experiment: Experiment, data: Data) -> None:
+        """Take in the outcomes of the experiment, if there are new ones."""
+        goal, last = Goal.of(experiment.optimization_config), self._optimizer
+        if self._codec is None or experiment.search_space != self._search_space or goal != self._goal:
+            self._cursor = self._cursor if self._codec is None else None
+            self._codec, last = convert_search_space(experiment.search_space), None
+            self._search_space, self._goal = experiment.search_space.clone(), goal
+        space = self._codec.space
+        optimizer = Optimizer(space, direction=goal.direction, seed=self._seed, **self._settings)
+        records = _records(experiment, data, goal, self._codec, optimizer.settings.initial_size(space.d))
+        if last is not None and records == self._records:
+            return  # what was suggested since is still pending, attached or not: the next point is another one
+        optimizer.catch_up(records, last.cursor() if last is not None else self._cursor or optimizer.cursor())
+        self._optimizer, self._records = optimizer, records
+
+    def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
+        """A point that none of the pending ones is."""
+        optimizer, codec = self.optimizer, self._codec
+        assert codec is not None
+        known = [codec.decode(trial.params) for trial in optimizer.pending]
+        for config in pending_parameters:
+            if config not in known:
+                try:
+                    optimizer.enqueue(codec.encode(config))
+                except (ParamsError, ValueError):
+                    logger.debug("the pending point %s is out of the search space", config)
+        try:
+            return codec.decode(optimizer.ask().params)
+        except SpaceExhaustedError as error:
+            raise SearchSpaceExhausted(str(error)) from None
+
+    def _gen(self, *args: Any, **kwargs: Any) -> GeneratorRun:
+        fixed = kwargs.get("fixed_features")
+        if fixed is not None and fixed.parameters:
+            raise UnsupportedError(f"fixed_parameters are out of scope, got {fixed.parameters!r}.")
+        return super()._gen(*args, **kwargs)
+
+    # -- Ax saves and loads
+
+    @classmethod
+    def serialize_init_args(cls, obj: Any) -> dict[str, Any]:
+        return {
+            "name": obj.name,
+            "seed": obj._seed,
+            "suggested_experiment_status": obj.suggested_experiment_status,
+            "should_deduplicate": obj.should_deduplicate,
+            "transition_criteria": list(obj.transition_criteria),
+            "cursor": obj._cursor if obj._optimizer is None else obj._optimizer.cursor(),
+            "settings": obj._settings,
+        }
+
+    @classmethod
+    def deserialize_init_args(
+        cls,
+        args: dict[str, Any],
+        decoder_registry: Any = None,
+        class_decoder_registry: Any = None,
+    ) -> dict[str, Any]:
+        registries = {"decoder_registry": decoder_registry, "class_decoder_registry": class_decoder_registry}
+        plain = {name: object_from_json(value, **registries) for name, value in args.items()}
+        return {**plain.pop("settings"), **plain}
+
+
+def _to_json(node: CCGBOGenerationNode) -> dict[str, Any]:
+    return {"__type": CCGBOGenerationNode.__name__, **CCGBOGenerationNode.serialize_init_args(node)}
+
+
+CORE_ENCODER_REGISTRY[CCGBOGenerationNode] = _to_json
+CORE_DECODER_REGISTRY[CCGBOGenerationNode.__name__] = CCGBOGenerationNode
+
+
+# -- from the experiment to the engine
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One objective and its outcome constraints, by metric signature."""
+
+    weights: Mapping[str, float]
+    direction: Direction
+    constraints: Sequence[tuple[Mapping[str, float], float, float]]  # weights, sign, bound: sign * sum <= sign * bound
+
+    @classmethod
+    def of(cls, config: OptimizationConfig | None) -> Goal:
+        if config is None:
+            raise SettingError("the experiment must have an optimization config: call configure_optimization first.")
+        objective = config.objective
+        if objective.is_multi_objective:
+            raise UnsupportedError(f"several objectives are out of scope, got {objective.expression!r}.")
+        for c in config.outcome_constraints:
+            if c.relative:
+                raise UnsupportedError(f"outcome constraints relative to a baseline are out of scope, got {c!r}.")
+        weights = dict(objective.metric_weights)
+        direction: Direction = "maximize"
+        if len(weights) == 1 and min(weights.values()) < 0.0:  # keep the user's own values where there is one metric
+            weights, direction = {name: -w for name, w in weights.items()}, "minimize"
+        constraints = [
+            (dict(c.metric_weights), 1.0 if c.op is ComparisonOp.LEQ else -1.0, float(c.bound))
+            for c in config.outcome_constraints
+        ]
+        return cls(weights, direction, constraints)
+
+    def outcome(self, measured: Measured) -> dict[str, Any] | None:
+        """The fields of a trial with these measurements, None where some are missing."""
+        if not set(self.weights) <= set(measured):
+            return None
+        value = sum(w * measured[name][0] for name, w in self.weights.items())
+        variance = sum((w * measured[name][1]) ** 2 for name, w in self.weights.items())
+        if not math.isfinite(value):
+            return {"state": "failed", "error": f"the value was {value}"}
+        if not all(self._holds(c, measured) for c in self.constraints):
+            return {"state": "failed", "error": "an outcome constraint is broken"}
+        noise = variance if math.isfinite(variance) else None
+        return {"state": "complete", "value": value, "noise_variance": noise}
+
+    @staticmethod
+    def _holds(constraint: tuple[Mapping[str, float], float, float], measured: Measured) -> bool:
+        weights, sign, bound = constraint
+        if not set(weights) <= set(measured):
+            return True
+        return sign * sum(w * measured[name][0] for name, w in weights.items()) <= sign * bound
+
+
+def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec, startup: int) -> list[Trial]:
+    """Every arm with an outcome, as the engine's own record."""
+    measured: dict[tuple[int, str], dict[str, tuple[float, float]]] = {}
+    for row in data.df.itertuples():
+        key = int(row.trial_index), str(row.arm_name)
+        sem = math.nan if row.sem is None else float(row.sem)
+        measured.setdefault(key, {})[str(row.metric_signature)] = float(row.mean), sem
+    records: list[Trial] = []
+    usable = 0
+    for index, trial in sorted(experiment.trials.items()):
+        for arm in trial.arms:
+            outcome = _outcome(trial.status, goal, measured.get((index, arm.name), {}))
+            params = _encoded(codec, arm.parameters)
+            if outcome is None or params is None:
+                continue
+            origin: Origin = "design" if usable < startup else "model"  # the engine counts its iterations by this
+            usable += outcome["state"] == "complete"
+            records.append(Trial(id=len(records), params=params, origin=origin, **outcome))
+    return records
+
+
+def _outcome(status: TrialStatus, goal: Goal, measured: Measured) -> dict[str, Any] | None:
+    if status is TrialStatus.FAILED:
+        return {"state": "failed", "error": "the trial failed"}
+    if status in (TrialStatus.COMPLETED, TrialStatus.EARLY_STOPPED):
+        return goal.outcome(measured)
+    return None
+
+
+def _encoded(codec: Codec, config: TParameterization) -> dict[str, Any] | None:
+    """The point of an arm, None where it is out of the search space."""
+    try:
+        params = codec.encode(config)
+        codec.space.encode(params)
+    except (ParamsError, ValueError):
+        return None
+    return params

@@ -1,0 +1,461 @@
+"""Every command, driven as a user does: a process with arguments, pipes and signals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ccgbo
+from ccgbo.cli import main
+from ccgbo.cli.command import Command, CommandFailed, by_json_key, by_regex, fill, last_number
+from ccgbo.cli.table import table
+
+SPACE = """
+[parameters.x]
+type = "float"
+low = -5.0
+high = 5.0
+[parameters.n]
+type = "int"
+low = 1
+high = 8
+[parameters.kind]
+type = "categorical"
+choices = ["a", "b; touch broken", "$(touch broken)"]
+"""
+PROGRAM = """
+import sys, time
+x, n = float(sys.argv[1]), int(sys.argv[2])
+print("epoch 1 of 10")
+if x > 4.0:
+    sys.exit("diverged")
+print("value:", (x - 1) ** 2 + n)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "space.toml").write_text(SPACE)
+    (tmp_path / "train.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def start(folder: Path, *arguments: Any, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ccgbo", *map(str, arguments)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def ccgbo_(folder: Path, *arguments: Any, code: int = 0) -> tuple[str, str]:
+    """Output and errors of a command that must exit with ``code``."""
+    process = start(folder, *arguments)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == code, (out, err)
+    assert "Traceback" not in err
+    assert "\x1b" not in out + err, "colour in a pipe"
+    if code:
+        assert err.splitlines()[-1].startswith("error: ")
+    return out, err
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """The same without a process of its own, for the many cases of one command."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments: Any, code: int = 0) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as exit_:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert exit_.value.code == code, (out, err)
+        return out, err
+
+    return call
+
+
+def study_in(folder: Path, n: int = 0, **options: Any) -> ccgbo.Study:
+    """A study made without the command line, where that is not what is tested."""
+    study = ccgbo.Study(folder / "tune.db", ccgbo.load_space(folder / "space.toml"), seed=0, **options)
+    for _ in range(n):
+        trial = study.ask()
+        study.tell(trial, trial.params["x"])
+    return study
+
+
+# -- the lab scientist's loop
+
+
+def test_init_ask_tell_and_show(folder: Path, here: Any) -> None:
+    out, _ = ccgbo_(
+        folder,
+        "init",
+        "tune.db",
+        "--space",
+        "space.toml",
+        "--minimize",
+        "--preset",
+        "paper",
+        "--seed",
+        1,
+        "--name",
+        "lab",
+    )
+    assert out == "created study 'lab' in tune.db: minimize over x, n, kind\n"
+    out, _ = ccgbo_(folder, "ask", "tune.db", "-n", 3)
+    assert [line.split()[0] for line in out.splitlines()] == ["trial", "0", "1", "2"]
+    out, _ = here("ask", "tune.db", "--json")
+    point = json.loads(out)
+    assert point["id"] == 3
+    assert set(point["params"]) == {"x", "n", "kind"}
+    assert ccgbo_(folder, "tell", "tune.db", 3, "-0.25")[0] == "trial 3: -0.25  (best so far: trial 3, -0.25)\n"
+    assert here("tell", "tune.db", 0, 7, "--noise-variance", 0.1)[0].startswith("trial 0: 7")
+    assert here("tell", "tune.db", 1, "--failed")[0].startswith("trial 1 failed")
+    shown = json.loads(ccgbo_(folder, "show", "tune.db", "--json")[0])
+    assert [set(trial) >= {"id", "params", "value", "state", "credit"} for trial in shown["trials"]] == [True] * 4
+    assert [trial["state"] for trial in shown["trials"]] == ["complete", "failed", "pending", "complete"]
+    assert shown["trials"][3]["credit"] == 1.0
+    assert shown["trials"][2]["credit"] is None
+    assert (shown["best"]["id"], shown["recommendation"]["trial_id"]) == (3, 3)
+    assert shown["trials"][3]["params"] == point["params"]
+    rows = here("show", "tune.db", "--last", 2)[0].splitlines()
+    assert rows[0] == "study 'lab' in tune.db: minimize, 4 trials"
+    assert [row.split()[0] for row in rows[1:]] == ["id", "2", "3", "best", "recommended"]
+    with ccgbo.Study(folder / "tune.db") as study:
+        assert study.trials[0].noise_variance == 0.1
+        assert study.settings.design == "random"
+
+
+def test_show_and_list_work_before_the_first_trial(folder: Path, here: Any) -> None:
+    study_in(folder).close()
+    assert here("show", "tune.db")[0] == "study 'default' in tune.db: maximize, 0 trials\n"
+    assert json.loads(here("list", "tune.db", "--json")[0])[0]["n_trials"] == 0
+
+
+def test_list_requeue_and_delete(folder: Path, here: Any) -> None:
+    with study_in(folder, 2, name="one") as study:
+        study.ask(2)
+    study_in(folder, 1, name="two").close()
+    out, _ = ccgbo_(folder, "list", "tune.db")
+    assert [line.split()[:5] for line in out.splitlines()[1:]] == [
+        ["one", "maximize", "2", "0", "2"],
+        ["two", "maximize", "1", "0", "0"],
+    ]
+    assert ccgbo_(folder, "requeue", "tune.db", "--name", "one")[0] == "requeued 0 trials\n"
+    assert here("requeue", "tune.db", "--name", "one", 3)[0] == "requeued 1 trials: 3\n"
+    assert here("requeue", "tune.db", "--name", "one", "--all")[0] == "requeued 2 trials: 2, 3\n"
+    _, err = ccgbo_(folder, "delete", "tune.db", "--name", "two", code=1)  # nobody answers
+    assert "Delete the study 'two' with 1 trials?" in err
+    assert here("delete", "tune.db", "--name", "two", "--yes")[0] == "deleted study 'two' from tune.db\n"
+    assert [info.name for info in ccgbo.list_studies(folder / "tune.db")] == ["one"]
+
+
+# -- run
+
+
+def run_line(*options: Any, kind: str = "{kind}") -> list[Any]:
+    return ["run", "tune.db", *options, "--", sys.executable, "train.py", "{x}", "{n}", kind]
+
+
+def test_run_evaluates_a_program_and_the_same_line_does_the_rest(folder: Path, here: Any) -> None:
+    study_in(folder, direction="minimize").close()
+    out, err = ccgbo_(folder, *run_line("-n", 6, "-j", 2))
+    assert out.startswith("Result: ")
+    assert "minimize: 6/6 trials" in err
+    here(*run_line("-n", 10, "-j", 2, "--quiet"))
+    with ccgbo.Study(folder / "tune.db") as study:
+        trials = study.trials
+    assert len(trials) == 10
+    for trial in trials:
+        x, n = trial.params["x"], trial.params["n"]
+        if x > 4.0:
+            assert (trial.state, trial.error) == ("failed", "exit status 1\ndiverged")
+        else:
+            assert trial.value == (x - 1) ** 2 + n
+    assert {trial.state for trial in trials} == {"complete", "failed"}
+    assert not (folder / "broken").exists(), "a value was read as a command"
+
+
+def test_run_stops_at_a_failure_on_demand_and_at_a_target(folder: Path, here: Any) -> None:
+    study_in(folder, direction="minimize").close()
+    assert "target reached" in here(*run_line("-n", 50, "--target", 100, "--quiet"))[0]
+    line = [
+        "run",
+        "tune.db",
+        "-n",
+        9,
+        "--stop-on-error",
+        "--quiet",
+        "--",
+        sys.executable,
+        "-c",
+        "import sys; sys.exit(3)",
+    ]
+    assert "exit status 3" in here(*line, code=1)[1]
+
+
+def test_ctrl_c_on_run_ends_the_program_and_gives_the_trial_back(folder: Path) -> None:
+    study_in(folder).close()
+    sleeper = "import pathlib, os, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(60)"
+    process = start(folder, "run", "tune.db", "-n", 5, "--", sys.executable, "-c", sleeper)
+    pid = wait_for(folder / "pid")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "(interrupted)" in out
+    assert err.splitlines()[-1] == "error: interrupted"
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with ccgbo.Study(folder / "tune.db") as study:
+        assert [t.id for t in study.ask(2)] == [0, 1]
+
+
+def test_a_terminated_run_leaves_no_program_behind(folder: Path) -> None:
+    study_in(folder).close()
+    sleeper = "import pathlib, os, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(60)"
+    process = start(folder, "run", "tune.db", "-n", 5, "-j", 2, "--", sys.executable, "-c", sleeper)
+    pid = wait_for(folder / "pid")
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def wait_for(path: Path) -> int:
+    deadline = time.monotonic() + 60
+    while not path.exists() or not path.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return int(path.read_text())
+
+
+# -- export, import
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_an_exported_study_can_be_imported(folder: Path, here: Any, kind: str) -> None:
+    with study_in(folder, 5) as study:
+        study.tell(study.ask(), failed=True, error="boom")
+        study.tell({"x": 0.5, "n": 3, "kind": "$(touch broken)"}, 1.25, noise_variance=0.5)
+        study.ask()
+        trials = [t for t in study.trials if t.state != "pending"]
+    assert here("export", "tune.db", f"out.{kind}")[0] == f"wrote 8 trials to out.{kind}\n"
+    study_in(folder, name="copy").close()
+    out, _ = here("import", "tune.db", f"out.{kind}", "--name", "copy")
+    assert out == "told 7 trials to the study 'copy'\n"
+    with ccgbo.Study(folder / "tune.db", name="copy") as study:
+        copies = study.trials
+    for trial, copy in zip(trials, copies, strict=True):
+        for field in ("params", "state", "value", "noise_variance", "error"):
+            assert getattr(copy, field) == getattr(trial, field)
+
+
+def test_export_pipes_and_a_reader_that_goes_away_is_no_disaster(folder: Path, here: Any) -> None:
+    with study_in(folder) as study:
+        study.tell_many([{"x": 0.001 * i, "n": 1, "kind": "a"} for i in range(4000)], range(4000))
+    out, _ = ccgbo_(folder, "export", "tune.db", "-")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [float(row["value"]) for row in rows] == [float(i) for i in range(4000)]
+    assert len(json.loads(here("export", "tune.db", "-", "--format", "json")[0])["trials"]) == 4000
+    process = start(folder, "export", "tune.db", "-")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()  # as `head -1` does
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(30) in (0, 1)
+    assert err == ""
+
+
+def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any) -> None:
+    study_in(folder).close()
+    (folder / "lab.csv").write_text("date,x,n,kind,score\nmonday,0.5,3.0,a,7.5\ntuesday,1,2,a,\n")
+    out, _ = ccgbo_(folder, "import", "tune.db", "lab.csv", "--value", "score")
+    assert out == "told 1 trials to the study 'default'\n"
+    with ccgbo.Study(folder / "tune.db") as study:
+        assert study.trials[0].params == {"x": 0.5, "n": 3, "kind": "a"}
+        assert study.trials[0].value == 7.5
+    (folder / "bad.csv").write_text("x,n,kind,value\n0.5,3,a,1\n0.5,99,a,1\n")
+    assert "row 2: n must be" in here("import", "tune.db", "bad.csv", code=1)[1]
+    assert len(ccgbo.Study(folder / "tune.db").trials) == 1
+
+
+# -- wrong usage
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nonsense"], 2, "No such command 'nonsense'"),
+        (["ask"], 2, "Missing argument 'FILE'"),
+        (["ask", "nowhere.db"], 1, "there is no study file 'nowhere.db'"),
+        (["ask", "train.py"], 1, "'train.py' is not a study file"),
+        (["ask", "tune.db", "-n", "0"], 2, "0 is not in the range"),
+        (["ask", "tune.db", "--name", "x"], 1, "has no study 'x'; it has ['default']"),
+        (["init", "new.db"], 2, "Missing option '--space'"),
+        (["init", "new.db", "--space", "nowhere.toml"], 1, "cannot read the space file 'nowhere.toml'"),
+        (["init", "tune.db", "--space", "space.toml"], 1, "already has a study 'default'"),
+        (["tell", "tune.db", "0"], 2, "give either a VALUE or --failed"),
+        (["tell", "tune.db", "0", "high"], 2, "'high' is not a valid float"),
+        (["tell", "tune.db", "99", "1.0"], 1, "no trial is known as 99"),
+        (["run", "tune.db", "-n", "5"], 2, "Missing argument 'COMMAND...'"),
+        (["run", "tune.db", "-n", "5", "--", "echo", "{lr}"], 1, "{lr} in '{lr}' must be a parameter of the space"),
+        (["run", "tune.db", "-n", "5", "--value-regex", "(", "--", "echo"], 1, "must be a regular expression"),
+        (["export", "tune.db", "out.xls"], 1, "format must be one of ['csv', 'json', 'parquet'], got 'xls'"),
+        (["import", "tune.db"], 2, "give either a TABLE or --optuna"),
+        (["import", "tune.db", "nowhere.csv"], 1, "cannot read 'nowhere.csv'"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_the_right_code(
+    folder: Path, here: Any, arguments: list[str], code: int, message: str
+) -> None:
+    study_in(folder, 1).close()
+    _, err = here(*arguments, code=code)
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert err.startswith("error: ")
+    assert not (folder / "new.db").exists()
+
+
+def test_a_process_exits_with_these_codes_too(folder: Path) -> None:
+    study_in(folder).close()
+    crowd = [start(folder, *arguments) for arguments in (["nonsense"], ["tell", "tune.db", "0"], ["ask", "nowhere.db"])]
+    errors = [process.communicate(timeout=60)[1] for process in crowd]
+    assert [process.returncode for process in crowd] == [2, 2, 1]
+    assert all(error.startswith("error: ") and len(error.splitlines()) == 1 for error in errors)
+
+
+def test_no_command_shows_the_help(here: Any) -> None:
+    assert "Commands:" in "".join(here(code=2))
+
+
+def test_debug_shows_the_traceback(folder: Path) -> None:
+    process = start(folder, "--debug", "ask", "nowhere.db")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback (most recent call last)" in err
+    assert "StudyNotFoundError" in err
+
+
+# -- help, version, completion
+
+
+def test_every_command_has_help(folder: Path, here: Any) -> None:
+    out, _ = ccgbo_(folder, "--help")
+    for name in ("init", "ask", "tell", "run", "show", "list", "export", "import", "requeue", "delete", "demo"):
+        assert f"\n  {name} " in out
+    assert "{lr}" in here("run", "--help")[0]
+    assert here("--version")[0] == f"ccgbo {ccgbo.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_names_the_program(here: Any, shell: str) -> None:
+    assert "_CCGBO_COMPLETE" in here("completion", shell)[0]
+
+
+def test_the_shell_completes_commands_and_options(folder: Path) -> None:
+    def complete(words: str) -> list[str]:
+        environment = os.environ | {
+            "_CCGBO_COMPLETE": "bash_complete",
+            "COMP_WORDS": f"ccgbo {words}",
+            "COMP_CWORD": str(len(words.split(" "))),
+        }
+        out, err = start(folder, env=environment).communicate(timeout=60)
+        assert err == ""
+        return [line.partition(",")[2] for line in out.splitlines()]
+
+    assert complete("re") == ["requeue", "report"]
+    assert complete("init tune.db --pre") == ["--preset"]
+    assert complete("init tune.db --preset p") == ["paper"]
+
+
+# -- an external program as an objective, piece by piece
+
+
+def test_places_are_filled_and_doubled_braces_stay() -> None:
+    params = {"lr": 1e-5, "n": 3, "on": True, "kind": "a b; c"}
+    assert fill("--lr={lr}", params) == "--lr=1e-05"
+    assert fill("{n}-{kind}-{on}", params) == "3-a b; c-true"
+    assert fill("{{n}} {'json': 1} {} {inactive}|", params) == "{n} {'json': 1} {} |"
+
+
+@pytest.mark.parametrize(
+    ("out", "value"),
+    [
+        ("epoch 10\nacc: 0.93\n", 0.93),
+        ("saved v2 to run-3.pt, loss=-1.5e-3.", -1.5e-3),
+        ("took 12s 7", 7.0),
+        ("0.5%", 0.5),
+        ("a 1 then inf", float("inf")),
+        ("+.5", 0.5),
+    ],
+)
+def test_the_last_number_that_stands_alone_is_the_value(out: str, value: float) -> None:
+    assert last_number(out) == value
+
+
+def test_values_by_regex_and_by_json_key() -> None:
+    out = 'acc=0.1 loss=5\nacc=0.2 loss=4\n{"test": {"acc": 0.75}, "list": [1]}\n12\n'
+    assert by_regex(r"acc=(\S+)")(out) == 0.2
+    assert by_regex(r"\d+$")(out) == 12.0
+    assert by_json_key("test.acc")(out) == 0.75
+    assert by_json_key("acc")('{\n  "acc": 3\n}') == 3.0
+    for parse, text, message in (
+        (last_number, "no digits", "printed no number: 'no digits'"),
+        (last_number, "", "printed no number: nothing was printed"),
+        (by_regex("acc=(.*)"), "loss", "nothing printed matches"),
+        (by_regex("acc=(.*)"), "acc=high", "'high', which is not a number"),
+        (by_json_key("test.f1"), out, "no JSON object with 'test.f1'"),
+    ):
+        with pytest.raises(CommandFailed, match=message):
+            parse(text)
+
+
+def test_a_program_that_hangs_or_is_missing_fails_in_words(tmp_path: Path) -> None:
+    hang = (
+        "import subprocess, sys, pathlib; child = subprocess.Popen(['sleep', '60']);"
+        " pathlib.Path(sys.argv[1]).write_text(str(child.pid)); child.wait()"
+    )
+    slow = Command([sys.executable, "-c", hang, str(tmp_path / "pid")], ["x"], parse=last_number, timeout=3.0)
+    with pytest.raises(CommandFailed, match="stopped after 3 s"):
+        slow(x=1.0)
+    assert not is_running(int((tmp_path / "pid").read_text())), "the program's child was left behind"
+    with pytest.raises(CommandFailed, match="cannot start 'no-such-program'"):
+        Command(["no-such-program"], ["x"], parse=last_number)(x=1.0)
+    with pytest.raises(CommandFailed, match="killed by SIGKILL"):
+        Command(["sh", "-c", "kill -9 $$"], ["x"], parse=last_number)(x=1.0)
+
+
+def is_running(pid: int) -> bool:
+    deadline = time.monotonic() + 5.0
+    while time.monotonic() < deadline:
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
+        if state in ("", "Z"):
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_the_parameters_are_in_the_environment_too() -> None:
+    code = "import json, os; print(json.loads(os.environ['CCGBO_PARAMS'])['x'])"
+    assert Command([sys.executable, "-c", code], ["x"], parse=last_number)(x=0.1 + 0.2) == 0.1 + 0.2
+
+
+def test_a_table_aligns_numbers_to_the_right() -> None:
+    assert table(["id", "kind"], [[1, "a"], [10, None]]) == "id  kind\n 1  a\n10  -"

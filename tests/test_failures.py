@@ -1,0 +1,408 @@
+"""Evaluations that fail, values that are none, and data as people have them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import make_gp
+
+import ccgbo
+from ccgbo import (
+    Float,
+    Int,
+    Optimizer,
+    ParamsError,
+    SpaceExhaustedError,
+    TellError,
+    UnknownTrialError,
+    UnsupportedError,
+)
+from ccgbo.acquisition.factors import SuccessFactor
+from ccgbo.surrogate import linalg
+from ccgbo.surrogate.kernels import squared_distances
+
+BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+FAST: dict[str, Any] = {"n_initial": 4, "search": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "steps": 10}}
+
+
+# -- failed evaluations
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, np.float32("nan"), np.array([np.inf]), 10**400])
+def test_a_value_that_is_not_finite_is_a_failure(value: Any) -> None:
+    opt = Optimizer(BOX, seed=0)
+    told = opt.tell(opt.ask(), value)
+    assert (told.state, told.value) == ("failed", None)
+    assert told.error in ("the value was nan", "the value was inf", "the value was -inf")
+
+
+def test_a_failed_evaluation_is_recorded_and_kept_out_of_the_model() -> None:
+    opt = Optimizer(BOX, seed=0, **FAST)
+    for i in range(8):
+        opt.tell(opt.ask(), float(i))
+    trial = opt.ask()
+    opt.tell(trial, failed=True, error="the oven broke")
+    assert opt.trials[-1].state == "failed"
+    assert opt.trials[-1].error == "the oven broke"
+    assert len(opt._posterior(commit=False).rows) == 8
+    assert len(opt.credits()) == 8
+    with pytest.raises(TellError, match="already failed"):
+        opt.tell(trial, 1.0)
+
+
+def test_a_failure_with_a_value_is_refused() -> None:
+    opt = Optimizer(BOX, seed=0)
+    with pytest.raises(TellError, match="value must be None when failed=True, got 3"):
+        opt.tell(opt.ask(), 3, failed=True)
+
+
+def test_the_chance_of_success_is_as_documented() -> None:
+    gp = make_gp(n=10, p=2)
+    failed = np.array([[0.2, 0.9], [0.25, 0.85]])
+    x = np.random.default_rng(0).random((7, 2))
+    scales = gp.hyper.lengthscales
+
+    def rho(a: Any, b: Any) -> Any:
+        return gp.kernel.rho(squared_distances(a / scales, b / scales)).sum(axis=1)
+
+    factor = SuccessFactor.build(gp, failed)
+    assert factor is not None
+    good = 1.0 + rho(x, gp.X)
+    assert factor(x) == pytest.approx(good / (good + rho(x, failed)))
+    value, slope = factor.log_gradient(x)
+    step = 1e-6 * np.eye(2)
+    numeric = np.array([[np.log(factor(p + e)[0] / factor(p - e)[0]) / 2e-6 for e in step] for p in x[:, None]])
+    assert value == pytest.approx(factor(x))
+    assert slope == pytest.approx(numeric, rel=1e-4, abs=1e-7)
+    assert SuccessFactor.build(gp, np.empty((0, 2))) is None
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "logei", "jes"])
+def test_a_region_that_fails_is_avoided(acquisition: str) -> None:
+    """The objective rises towards x = 0.6 and fails beyond it: most of 30 evaluations succeed, and near the edge."""
+    opt = Optimizer(BOX, seed=0, acquisition=acquisition, **FAST)
+    failures = 0
+    for _ in range(30):
+        trial = opt.ask()
+        broke = trial.params["x"] > 0.6
+        failures += broke
+        opt.tell(trial, math.nan if broke else trial.params["x"])
+    assert failures <= 14
+    assert opt.best is not None
+    assert opt.best.value > 0.5  # type: ignore[operator]
+
+
+def test_a_failed_point_is_never_suggested_again() -> None:
+    opt = Optimizer({"n": (0, 9)}, seed=0, n_initial=2, revisit=True)
+    for _ in range(25):
+        trial = opt.ask()
+        opt.tell(trial, math.nan if trial.params["n"] in (4, 5) else -abs(trial.params["n"] - 4.4))
+    suggested = [t.params["n"] for t in opt.trials]
+    assert suggested.count(4) == 1
+    assert suggested.count(5) == 1
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_all_of_the_first_evaluations_failing_is_survived(preset: str) -> None:
+    opt = Optimizer(BOX, seed=0, preset=preset, **FAST)
+    for trial in opt.ask(40):
+        opt.tell(trial, failed=True)
+    assert len({tuple(t.params.values()) for t in opt.trials}) == 40
+    assert opt.best is None
+    assert opt.result().recommendation is None
+    opt.tell(opt.ask(), 1.0)
+    trial = opt.ask()
+    assert opt.explain(trial).reason == "suggested by the model" or opt.explain(trial).reason == "initial design"
+    for i in range(6):
+        opt.tell(opt.ask(), float(i))
+    assert opt.explain(opt.trials[-1]).mean is not None
+
+
+# -- the objective's own exceptions
+
+
+def unreliable(x: float, y: float) -> float:
+    if x > 0.7:
+        raise RuntimeError(f"no convergence at {x}")
+    return math.nan if y > 0.9 else -((x - 0.5) ** 2) - (y - 0.5) ** 2
+
+
+def test_exceptions_inside_maximize_are_recorded_and_not_fatal() -> None:
+    result = ccgbo.maximize(unreliable, BOX, n_trials=25, seed=0, progress=False, **FAST)
+    failed = [t for t in result.trials if t.state == "failed"]
+    assert len(result.trials) == 25
+    assert any("no convergence" in (t.error or "") for t in failed)
+    assert all(t.params["x"] > 0.7 or t.params["y"] > 0.9 for t in failed)
+    assert result.best_value == pytest.approx(0.0, abs=0.05)
+
+
+def test_an_exception_is_fatal_if_the_user_asks() -> None:
+    with pytest.raises(ccgbo.ObjectiveError, match="no convergence"):
+        ccgbo.maximize(unreliable, BOX, n_trials=25, seed=0, progress=False, on_error="raise", **FAST)
+
+
+def test_an_objective_that_always_fails_ends_without_a_value() -> None:
+    def broken(x: float, y: float) -> float:
+        raise ValueError("never")
+
+    result = ccgbo.minimize(broken, BOX, n_trials=15, seed=0, progress=False, **FAST)
+    assert [t.state for t in result.trials] == ["failed"] * 15
+    with pytest.raises(ccgbo.NoObservationsError):
+        _ = result.best_value
+
+
+# -- values that are refused
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "told"),
+    [
+        ("0.5", TellError, "value must be a number, got '0.5'"),
+        (None, TellError, "value must be a number, got None"),
+        (True, TellError, "value must be a number, got True"),
+        (1j, TellError, "value must be a number"),
+        (object(), TellError, "value must be a number"),
+        ([1.0, 2.0], UnsupportedError, "several objectives are out of scope"),
+        ((1.0,), UnsupportedError, "several objectives are out of scope"),
+        (np.array([1.0, 2.0]), UnsupportedError, "several objectives are out of scope"),
+        ({"loss": 1.0, "time": 2.0}, UnsupportedError, "several objectives are out of scope"),
+    ],
+)
+def test_a_value_that_is_no_number_is_refused_and_nothing_changes(
+    value: Any, error: type[Exception], told: str
+) -> None:
+    opt = Optimizer(BOX, seed=0)
+    trial = opt.ask()
+    before = json.dumps(opt.state_dict())
+    with pytest.raises(error, match=told):
+        opt.tell(trial, value)
+    with pytest.raises(error, match=told):
+        opt.tell({"x": 0.5, "y": 0.5}, value)
+    with pytest.raises(error, match=told):
+        opt.tell_many([{"x": 0.5, "y": 0.5}] * 2, [1.0, value])
+    assert json.dumps(opt.state_dict()) == before
+
+
+@pytest.mark.parametrize("value", [1, 2.5, np.float32(2.5), np.int8(3), np.array(2.5), Fraction(1, 3), Decimal("0.1")])
+def test_any_single_number_is_a_value(value: Any) -> None:
+    opt = Optimizer(BOX, seed=0)
+    assert opt.tell(opt.ask(), value).value == float(value)
+
+
+def test_an_unknown_trial_is_refused() -> None:
+    opt, other = Optimizer(BOX, seed=0), Optimizer(BOX, seed=1)
+    opt.ask()
+    for trial in (99, -1, True, "0", other.ask()):
+        with pytest.raises(UnknownTrialError):
+            opt.tell(trial, 1.0)  # type: ignore[arg-type]
+    assert len(opt.pending) == 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"direction": ["maximize", "minimize"]}, {"directions": ["maximize"]}, {"outcome_constraints": ["a <= 1"]}],
+)
+def test_several_objectives_and_outcome_constraints_are_out_of_scope(asked: dict[str, Any]) -> None:
+    with pytest.raises(UnsupportedError, match="out of scope"):
+        Optimizer(BOX, **asked)
+
+
+def test_an_unknown_setting_is_named() -> None:
+    with pytest.raises(ccgbo.SettingError, match="there is no setting 'aquisition'"):
+        Optimizer(BOX, aquisition="ucb")
+
+
+# -- prior data
+
+
+def smooth(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    return X, -((X - [0.3, 0.6]) ** 2).sum(axis=1) + 0.01 * rng.standard_normal(n)
+
+
+def test_three_thousand_rows_are_taken_in_at_once() -> None:
+    X, y = smooth(3000)
+    opt = Optimizer(BOX, seed=0, fit={"fit_points": 200, "max_points": 3000}, **FAST)
+    told = opt.tell_many([{"x": a, "y": b} for a, b in X], y)
+    assert [t.value for t in told] == y.tolist()
+    trial = opt.ask()
+    assert trial.origin == "model"
+    assert math.hypot(trial.params["x"] - 0.3, trial.params["y"] - 0.6) < 0.3
+    assert len(opt._posterior(commit=False).rows) == 3000
+
+
+def test_beyond_max_points_the_model_keeps_the_best_and_the_latest_and_says_so(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linalg, "_reported", set())
+    X, y = smooth(600)
+    opt = Optimizer(BOX, seed=0, fit={"max_points": 100}, **FAST)
+    opt.tell_many([{"x": a, "y": b} for a, b in X], y)
+    with caplog.at_level(logging.WARNING, logger="ccgbo"):
+        opt.ask(3)
+    rows = opt._posterior(commit=False).rows
+    assert set(np.argsort(-y)[:50]) <= set(rows)
+    assert len(rows) == 100
+    assert [r.getMessage() for r in caplog.records] == [
+        "600 observations: the model keeps the 100 best and latest of them"
+    ]
+    assert len(opt.trials) == 603
+
+
+def test_a_data_frame_is_prior_data() -> None:
+    frame = pd.DataFrame({"x": [0.1, 0.5, 0.9], "y": [0.2, 0.6, 0.4], "score": [1.0, 2.0, float("nan")], "noise": 0.1})
+    opt = Optimizer(BOX, seed=0)
+    told = opt.tell_many(frame[["x", "y"]], frame["score"], noise_variance=frame["noise"])
+    assert [t.state for t in told] == ["complete", "complete", "failed"]
+    assert [t.noise_variance for t in told] == [0.1, 0.1, None]
+    assert told[1].params == {"x": 0.5, "y": 0.6}
+    json.dumps(opt.state_dict(), allow_nan=False)
+
+
+def test_an_inactive_parameter_is_a_missing_value_in_a_data_frame() -> None:
+    space = {
+        "kind": ["net", "tree", None],
+        "layers": Int(1, 4, active_if={"kind": "net"}),
+        "rate": Float(0.0, 1.0, active_if={"kind": "tree"}),
+    }
+    frame = pd.DataFrame({"kind": ["net", "tree", None], "layers": [3, None, None], "rate": [None, 0.5, None]})
+    told = Optimizer(space, seed=0).tell_many(frame, [1.0, 2.0, 3.0])
+    assert [dict(t.params) for t in told] == [
+        {"kind": "net", "layers": 3},
+        {"kind": "tree", "rate": 0.5},
+        {"kind": None},
+    ]
+    assert isinstance(told[0].params["layers"], int)
+    nullable = frame.astype({"layers": "Int64"})
+    assert [dict(t.params) for t in Optimizer(space, seed=0).tell_many(nullable, [1, 2, 3])][0]["layers"] == 3
+
+
+def test_a_missing_value_of_an_active_parameter_is_refused() -> None:
+    with pytest.raises(ParamsError, match="must have a value for 'y'"):
+        Optimizer(BOX, seed=0).tell_many(pd.DataFrame({"x": [0.1], "y": [None]}), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("params", "values", "noise", "told"),
+    [
+        ([{"x": 0.5, "y": 0.5}], [1.0, 2.0], None, "must have one length, got 1, 2 and 1"),
+        ([{"x": 0.5, "y": 0.5}], [1.0], [0.1, 0.1], "must have one length, got 1, 1 and 2"),
+        ([{"x": 0.5, "y": 0.5}], [1.0], -1.0, "noise_variance must be None or a finite number >= 0, got -1.0"),
+        ([{"x": 0.5, "y": 0.5}], [1.0], math.nan, "noise_variance must be"),
+        ([{"x": 0.5, "y": 0.5}], 1.0, None, "must be lists"),
+    ],
+)
+def test_prior_data_that_do_not_fit_are_refused(params: Any, values: Any, noise: Any, told: str) -> None:
+    opt = Optimizer(BOX, seed=0)
+    with pytest.raises(TellError, match=told):
+        opt.tell_many(params, values, noise_variance=noise)
+    assert opt.trials == ()
+
+
+# -- repeated and noisy observations
+
+
+def test_repeated_observations_at_one_point_are_averaged() -> None:
+    opt = Optimizer(BOX, seed=0, **FAST)
+    rng = np.random.default_rng(0)
+    for x in (0.1, 0.5, 0.9):
+        for _ in range(15):
+            opt.tell({"x": x, "y": 0.5}, x + 0.3 * rng.standard_normal())
+    values = {x: [t.value for t in opt.trials if t.params["x"] == x] for x in (0.1, 0.5, 0.9)}
+    model = opt._posterior(commit=False)
+    for x, seen in values.items():
+        f = opt.space.features(opt.space.encode({"x": x, "y": 0.5})[None])
+        mean = model.outcome.inverse(model.gp.predict(f)[0])[0]
+        assert mean == pytest.approx(np.mean(seen), abs=0.15)
+    assert opt.ask().params not in [t.params for t in opt.trials[:-1]]
+
+
+def test_a_known_noise_makes_an_observation_count_for_what_it_is_worth() -> None:
+    points = [{"x": x, "y": 0.5} for x in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    values = [0.0, 0.1, 5.0, 0.1, 0.0]
+
+    def belief(noise: list[float | None]) -> float:
+        opt = Optimizer(BOX, seed=0)
+        for params, value, q in zip(points, values, noise, strict=True):
+            opt.tell(params, value, noise_variance=q)
+        model = opt._posterior(commit=False)
+        f = opt.space.features(opt.space.encode(points[2])[None])
+        return float(model.outcome.inverse(model.gp.predict(f)[0])[0])
+
+    trusted, doubted = belief([1e-6] * 5), belief([1e-6, 1e-6, 100.0, 1e-6, 1e-6])
+    assert trusted == pytest.approx(5.0, abs=0.1)
+    assert doubted < 2.0
+
+
+@pytest.mark.parametrize("noise", [0.0, 5e-324, 1e-300, 1e300])
+def test_any_known_noise_is_survived(noise: float) -> None:
+    opt = Optimizer(BOX, seed=0, **FAST)
+    for i in range(6):
+        opt.tell(opt.ask(), math.sin(i), noise_variance=noise)
+    recommendation = opt.recommend()
+    assert math.isfinite(recommendation.mean)
+
+
+# -- used-up spaces
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_a_finished_grid_is_exhausted(preset: str) -> None:
+    opt = Optimizer({"n": (1, 3), "c": ["a", "b"]}, seed=0, preset=preset, n_initial=3)
+    seen = set()
+    for i in range(6):
+        trial = opt.ask()
+        seen.add(tuple(trial.params.values()))
+        opt.tell(trial, float(i))
+    assert len(seen) == 6
+    with pytest.raises(SpaceExhaustedError, match="revisit=True"):
+        opt.ask()
+    assert opt.best is not None
+
+
+def test_a_grid_asked_for_at_once_is_exhausted_too() -> None:
+    opt = Optimizer({"n": (1, 6)}, seed=0, n_initial=3)
+    assert {t.params["n"] for t in opt.ask(6)} == {1, 2, 3, 4, 5, 6}
+    with pytest.raises(SpaceExhaustedError):
+        opt.ask()
+
+
+def test_a_noisy_grid_is_revisited_if_the_user_says_so() -> None:
+    rng = np.random.default_rng(0)
+    opt = Optimizer({"n": (1, 6)}, seed=0, n_initial=3, revisit=True)
+    for _ in range(30):
+        trial = opt.ask()
+        opt.tell(trial, -abs(trial.params["n"] - 4) + 0.5 * rng.standard_normal())
+    asked = [t.params["n"] for t in opt.trials]
+    assert max(asked.count(n) for n in range(1, 7)) > 3
+    assert opt.recommend().params == {"n": 4}
+
+
+def test_a_space_of_one_point_is_exhausted_after_it() -> None:
+    opt = Optimizer({"a": 3, "b": (2.0, 2.0)}, seed=0)
+    opt.tell(opt.ask(), 1.0)
+    with pytest.raises(SpaceExhaustedError):
+        opt.ask()
+    again = Optimizer({"a": 3, "b": (2.0, 2.0)}, seed=0, revisit=True, n_initial=1)
+    for i in range(5):
+        again.tell(again.ask(), float(i))
+    assert len(again.trials) == 5
+
+
+def test_a_point_almost_equal_to_an_observation_is_not_suggested() -> None:
+    """A noise-free function whose optimum has been found: no evaluation within a millionth of another."""
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=0, n_initial=3, **{k: v for k, v in FAST.items() if k != "n_initial"})
+    for _ in range(30):
+        trial = opt.ask()
+        opt.tell(trial, -((trial.params["x"] - 0.3) ** 2), noise_variance=0.0)
+    xs = sorted(t.params["x"] for t in opt.trials)
+    assert min(np.diff(xs)) > 1e-6

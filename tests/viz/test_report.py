@@ -1,0 +1,258 @@
+"""The report: complete in one file, true to the study, and deaf to hostile text."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from ccgbo import Float, Optimizer, StorageError
+from ccgbo.study import Study
+from ccgbo.viz import Lens
+from ccgbo.viz.cli import report as report_command
+from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
+from ccgbo.viz.report import fill, inline_json, report_html, write_report
+from ccgbo.viz.story import credit_story
+
+from .browser import chromium
+from .conftest import MIXED, run, wait_for
+
+HOSTILE = [
+    "</script><script>window.pwned = 1</script>",
+    "<img src=x onerror='window.pwned = 1'>",
+    "\"'><svg onload=window.pwned=1>",
+    "<a href='javascript:window.pwned=1'>x</a> & %{customdata} $x$ \u2028 {{secret}}",
+]
+
+
+def hostile_study(path: Path) -> Study:
+    """Every text a user can set, set by somebody unfriendly."""
+    study = Study(path, {HOSTILE[0]: (0.0, 1.0), HOSTILE[1]: [HOSTILE[2], "b"]}, name=HOSTILE[3], seed=0)
+    for i in range(13):
+        trial = study.ask()
+        if i == 3:
+            study.tell(trial, failed=True, error=HOSTILE[1])
+        else:
+            study.tell(trial, trial.params[HOSTILE[0]])
+    return study
+
+
+def embedded(html: str) -> dict[str, Any]:
+    """The data a report carries, read as a browser would."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_the_report_has_every_trial_the_best_and_the_recommended_point(finished: Optimizer) -> None:
+    data = embedded(report_html(finished))
+    trials = data["study"]["trials"]
+    assert trials["id"] == [t.id for t in finished.trials]
+    assert trials["value"] == [t.value for t in finished.trials]
+    assert trials["error"] == {"5": "it exploded"}
+    assert data["study"]["best"] == finished.best.id  # type: ignore[union-attr]
+    assert data["analysis"]["recommended"]["id"] == finished.recommend().trial_id
+    credits = data["analysis"]["credits"]
+    rows = {row.trial_id: row.credit for row in finished.credits()}
+    assert dict(zip(credits["id"], credits["credit"])) == pytest.approx(rows, abs=1e-4)
+
+
+def test_the_report_loads_nothing_from_anywhere(finished: Optimizer) -> None:
+    html = report_html(finished)
+    markup = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+    assert re.findall(r"<script[^>]*\ssrc=|<link[^>]*href=\"(?!data:)|@import|url\(", markup) == []
+    assert "default-src 'none'" in markup
+
+
+def test_five_hundred_trials_stay_below_five_megabytes(tmp_path: Path) -> None:
+    space = {f"parameter {i}": Float(0.0, 1.0) for i in range(10)}
+    opt = Optimizer(space, seed=0, fit={"max_iterations": 3})
+    U = np.random.default_rng(0).random((490, 10))
+    opt.tell_many([dict(zip(space, map(float, u))) for u in U], -((U - 0.4) ** 2).sum(axis=1))
+    for _ in range(10):
+        trial = opt.ask()
+        opt.tell(trial, sum(trial.params.values()))
+    path = write_report(opt, tmp_path / "report.html")
+    assert path.stat().st_size < 5e6
+    data = embedded(path.read_text(encoding="utf-8"))
+    assert len(data["study"]["trials"]["id"]) == 500
+    assert len(data["analysis"]["maps"]) == 6  # four parameters against each other
+
+
+def test_hostile_text_cannot_end_the_data_nor_fill_the_template(tmp_path: Path) -> None:
+    with hostile_study(tmp_path / "h.db") as study:
+        html = report_html(study)
+    data = embedded(html)
+    assert [p["name"] for p in data["study"]["parameters"]] == HOSTILE[:2]
+    assert data["study"]["name"] == HOSTILE[3]
+    assert html.count("<script") == 4  # the data and the three of ours
+    assert inline_json({"a": "</script><!--\u2028"}) == '{"a":"\\u003c/script>\\u003c!--\\u2028"}'
+    assert fill("a {{x}} b {{y}}", {"x": "{{y}}", "y": "1"}) == "a {{y}} b 1"
+
+
+def test_a_report_before_any_value_says_so() -> None:
+    opt = Optimizer(MIXED, seed=0)
+    opt.ask()
+    assert "no observation yet" in embedded(report_html(opt))["analysis"]["message"]
+
+
+def test_numbers_that_json_has_not_are_left_out() -> None:
+    opt = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0, step=0.5)}, seed=0)
+    opt.tell({"x": 0.5, "y": 0.5}, float("inf"))
+    for i in range(6):
+        opt.tell({"x": i / 6, "y": 0.0}, 1.0)
+    text = to_json([analysis_payload(opt), study_payload("s", opt.space, opt.direction, opt.trials)])
+    assert json.loads(text)[1]["trials"]["value"][0] is None
+
+
+def test_one_parameter_has_slices_and_no_map() -> None:
+    opt = Optimizer({"x": Float(0.0, 1.0)}, seed=0)
+    for i in range(8):
+        opt.tell({"x": i / 8}, -abs(i / 8 - 0.5))
+    analysis = analysis_payload(opt)
+    assert [s["x"]["name"] for s in analysis["slices"]] == ["x"]
+    assert analysis["maps"] == []
+
+
+# -- the story
+
+
+def test_the_story_names_the_most_credited_experiments_in_order(finished: Optimizer) -> None:
+    story = credit_story(Lens(finished))
+    rows = sorted(finished.credits(), key=lambda row: -row.credit)[:5]
+    assert [c.trial_id for c in story.chapters] == [row.trial_id for row in rows]
+    assert story.headline.startswith("These five experiments carry the most information about the optimum")
+    assert "because" in story.headline
+
+
+def test_the_story_gives_the_numbers_of_the_method(finished: Optimizer) -> None:
+    lens = Lens(finished)
+    top = int(lens.credits.argmax())
+    first = credit_story(lens).chapters[0]
+    mean, std = (float(part[top]) for part in lens.observed)
+    assert any(f"predicts {mean:.4g} ± {std:.2g}" in reason for reason in first.because)
+    assert any(f"{lens.gap[top]:.1f} standard deviations" in reason for reason in first.because)
+    assert any("the likeliest of all" in reason for reason in first.because)
+
+
+def test_the_story_counts_the_suggestions_that_leant_on_an_experiment(finished: Optimizer) -> None:
+    story = credit_story(Lens(finished), top=30)
+    leant = [n.trial_id for t in finished.trials if t.explanation for n in t.explanation.neighbours]
+    for chapter in story.chapters:
+        said = [r for r in chapter.because if "neighbour of" in r]
+        assert bool(said) == (chapter.trial_id in leant)
+
+
+def test_the_story_says_when_credit_is_off_or_says_nothing() -> None:
+    off = Optimizer({"x": Float(0.0, 1.0)}, credit=False, seed=0)
+    for i in range(8):
+        off.tell({"x": i / 8}, float(i))
+    assert "switched off" in credit_story(Lens(off)).strength
+    alone = Optimizer({"x": Float(0.0, 1.0)}, seed=0)
+    alone.tell({"x": 0.5}, 1.0)
+    assert "says nothing yet" in credit_story(Lens(alone)).headline
+
+
+# -- how to reproduce it
+
+
+def test_the_code_under_reproduction_goes_on_with_the_study(study_path: Path) -> None:
+    with Study(study_path) as study:
+        how = reproduction(study.space, study.direction, study.settings, study.name, study_path.name)
+        before = len(study.trials)
+        subprocess.run([sys.executable, "-c", how["code"]], check=True, cwd=study_path.parent)
+        assert len(study.trials) == before + 1
+    assert how["shell"] == ["ccgbo report tune.db --name net -o report.html"]
+    assert set(how["versions"]) == {"python", "ccgbo", "numpy", "scipy"}
+
+
+def test_the_code_under_reproduction_rebuilds_an_optimizer(finished: Optimizer, tmp_path: Path) -> None:
+    how = embedded(report_html(finished))["reproduction"]
+    (tmp_path / "space.json").write_text(how["space"], encoding="utf-8")
+    rows = [{"state": t.state, "value": t.value, "params": dict(t.params)} for t in finished.trials]
+    (tmp_path / "trials.json").write_text(json.dumps(rows), encoding="utf-8")
+    code = how["code"] + "\nprint(opt.recommend().params)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, capture_output=True, text=True)
+    best = finished.trials[finished.recommend().trial_id]
+    assert done.stdout.strip() == str(dict(best.params))
+
+
+def test_the_folder_of_the_study_stays_out_of_the_report(study_path: Path) -> None:
+    with Study(study_path) as study:
+        assert str(study_path.parent) not in report_html(study)
+
+
+# -- the command
+
+
+def test_the_command_writes_a_report_and_says_where(study_path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.html"
+    done = CliRunner().invoke(report_command, [str(study_path), "-o", str(target)], catch_exceptions=False)
+    assert done.output.startswith(f"wrote {target}")
+    assert embedded(target.read_text(encoding="utf-8"))["title"] == "net"
+
+
+def test_a_folder_that_is_not_there_is_named(finished: Optimizer, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"cannot write the report .*missing"):
+        write_report(finished, tmp_path / "missing" / "r.html")
+
+
+# -- in a browser
+
+
+@pytest.mark.heavy
+def test_the_report_opens_offline_and_shows_what_it_says(tmp_path: Path) -> None:
+    opt = run(Optimizer(MIXED, seed=0), 60)
+    path = write_report(opt, tmp_path / "report.html", title="A title")
+    with chromium(tmp_path / "profile") as page:
+        page.driver.execute_cdp_cmd("Network.enable", {})
+        offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+        page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+        page.open(path.as_uri())
+        page.says("#title", "A title")
+        assert len(page.js("[...document.querySelectorAll('ol.story li')].map(e => e.textContent)")) == 5
+        for width in (1600, 400):
+            page.whole_page(width)
+            assert page.layout_faults() == []
+        page.whole_page(1400)
+        hover = "Plotly.Fx.hover(arguments[0], [{curveNumber: 1, pointNumber: 3}]) || true"
+        page.js(hover, page.find(".plot"))
+        page.says(".hoverlayer", "credit")
+        page.says(".hoverlayer", "trial 3")
+        head = page.find("#trials th[data-key=credit] button")
+        head.click()
+        column = "[...document.querySelectorAll('#trials tbody tr')].map(r => r.cells[3].textContent)"
+        credits = [float(c) for c in page.js(column) if c != "–"]
+        assert credits == sorted(credits, reverse=True)
+        assert len(page.js(column)) == 50  # the rest on the next page
+        page.js("[...document.querySelectorAll('button')].find(b => b.textContent === 'next →').click() || true")
+        assert len(page.js(column)) == 10
+        assert page.complaints() == []
+
+
+@pytest.mark.heavy
+def test_hostile_text_is_shown_and_does_not_run_in_the_report(tmp_path: Path) -> None:
+    with hostile_study(tmp_path / "h.db") as study:
+        path = write_report(study, tmp_path / "report.html")
+    # the policy alone would stop a script: without it, the escaping has to
+    text = re.sub(r"<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))
+    path.write_text(text, encoding="utf-8")
+    with chromium(tmp_path / "profile") as page:
+        page.open(path.as_uri())
+        page.says("#title", HOSTILE[3])
+        page.whole_page(1400)
+        heads = page.js("[...document.querySelectorAll('#trials th')].map(e => e.textContent)")
+        assert set(HOSTILE[:2]) <= set(heads)
+        wait_for(
+            lambda: HOSTILE[0] in page.js("[...document.querySelectorAll('.plot')].map(e => e.textContent).join()")
+        )
+        assert page.js("window.pwned") is None
+        assert page.js("document.querySelectorAll('img, iframe, svg[onload], a[href^=javascript]').length") == 0
