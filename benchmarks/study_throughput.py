@@ -28,8 +28,10 @@ def fast(x: float, y: float) -> float:
     return -((x - 0.3) ** 2) - (y - 0.7) ** 2
 
 
-def work(path: str, n_trials: int, settings: dict[str, Any]) -> None:
+def work(path: str, n_trials: int, settings: dict[str, Any], ready: Any) -> None:
+    in_memory(3, {"n_initial": 2})  # load everything before the clock starts
     with ccgbo.Study(path, SPACE, seed=0, **settings) as study:
+        ready.wait()
         for _ in range(n_trials):
             trial = study.ask()
             study.tell(trial, fast(**trial.params))
@@ -37,10 +39,12 @@ def work(path: str, n_trials: int, settings: dict[str, Any]) -> None:
 
 def in_parallel(path: str, processes: int, n_trials: int, settings: dict[str, Any]) -> float:
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=work, args=(path, n_trials, settings)) for _ in range(processes)]
-    start = time.perf_counter()
+    ready = context.Barrier(processes + 1)
+    workers = [context.Process(target=work, args=(path, n_trials, settings, ready)) for _ in range(processes)]
     for worker in workers:
         worker.start()
+    ready.wait()
+    start = time.perf_counter()
     for worker in workers:
         worker.join()
     seconds = time.perf_counter() - start

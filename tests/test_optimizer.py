@@ -87,7 +87,9 @@ def test_explain_says_what_was_predicted_and_why() -> None:
 def test_data_from_elsewhere_counts_as_initial_design() -> None:
     opt = Optimizer(BOX, direction="minimize", seed=0)
     rng = np.random.default_rng(0)
-    points = [{"x": float(x), "y": float(y)} for x, y in zip(rng.uniform(-5, 10, 12), rng.uniform(0, 15, 12), strict=True)]
+    points = [
+        {"x": float(x), "y": float(y)} for x, y in zip(rng.uniform(-5, 10, 12), rng.uniform(0, 15, 12), strict=True)
+    ]
     opt.tell_many(points, [branin(**p) for p in points])
     assert opt.explain(opt.ask()).reason == "suggested by the model"
 

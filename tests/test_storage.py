@@ -75,6 +75,12 @@ def test_an_open_study_that_another_process_deleted_says_so(tmp_path: Path) -> N
         study.ask()
 
 
+def test_a_transaction_is_on_disk_before_it_returns(tmp_path: Path) -> None:
+    with ccgbo.Study(tmp_path / "s.db", SPACE)._file.read() as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+
+
 # -- files that are no study files
 
 

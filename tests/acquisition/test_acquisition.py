@@ -12,7 +12,18 @@ from scipy.special import ndtr
 from scipy.stats import norm, truncnorm
 
 import ccgbo
-from ccgbo.acquisition import ACQUISITIONS, EI, JES, MES, UCB, Context, LogEI, get_acquisition, value_and_gradient, weigh
+from ccgbo.acquisition import (
+    ACQUISITIONS,
+    EI,
+    JES,
+    MES,
+    UCB,
+    Context,
+    LogEI,
+    get_acquisition,
+    value_and_gradient,
+    weigh,
+)
 from ccgbo.acquisition.analytic import log_h
 from ccgbo.credit.field import FIELDS, CreditSettings, credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths

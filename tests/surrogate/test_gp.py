@@ -52,7 +52,10 @@ def test_gradients_of_mean_and_std_match_finite_differences(kernel: str, rng: np
 def test_appending_observations_equals_starting_over(rng: np.random.Generator) -> None:
     gp, x = make_gp(n=25), rng.random((10, 3))
     part = GP.from_data(gp.kernel, gp.hyper, gp.X[:15], gp.y[:15])
-    for whole in (part.condition(gp.X[15:], gp.y[15:]), part.condition(gp.X[15:20], gp.y[15:20]).condition(gp.X[20:], gp.y[20:])):
+    for whole in (
+        part.condition(gp.X[15:], gp.y[15:]),
+        part.condition(gp.X[15:20], gp.y[15:20]).condition(gp.X[20:], gp.y[20:]),
+    ):
         np.testing.assert_allclose(whole.L, gp.L, atol=1e-10)
         np.testing.assert_allclose(whole.predict(x), gp.predict(x), atol=1e-10)
     assert len(part.y) == 15, "the posterior that was appended to is unchanged"
@@ -94,7 +97,9 @@ def test_wide_and_narrow_distances_agree(rng: np.random.Generator) -> None:
     A, B = rng.random((20, WIDE + 1)), rng.random((30, WIDE + 1))
     direct = ((A[:, None] - B[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(squared_distances(A, B), direct, atol=1e-12)
-    np.testing.assert_allclose(squared_distances(A[:, :3], B[:, :3]), ((A[:, None, :3] - B[None, :, :3]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(
+        squared_distances(A[:, :3], B[:, :3]), ((A[:, None, :3] - B[None, :, :3]) ** 2).sum(axis=2)
+    )
     assert np.all(np.diag(squared_distances(A, A)) == 0.0)
 
 

@@ -105,7 +105,7 @@ def _interrupt(_number: int, _frame: Any) -> None:
 
 @click.command()
 @click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True)
-@click.option("-n", "n_trials", type=click.IntRange(min=1), default=40, show_default=True, help="Evaluations.")
+@click.option("-n", "n_trials", type=click.IntRange(min=1), default=50, show_default=True, help="Evaluations.")
 def demo(folder: Path, n_trials: int) -> None:
     """Tune a classifier on real data, then write the report of how it went."""
     from ccgbo.demo import run_demo

@@ -1,7 +1,7 @@
 """A report: one HTML file that carries its data, its script and the plotting library, and opens offline.
 
 Text from a study is data in it, never markup: JSON whose ``<`` is written as an escape, shown by a script that only
-makes text nodes. A content security policy names the three scripts by their hashes, so that nothing else could run
+makes text nodes. A content security policy names the scripts by their hashes, so that nothing else could run
 and nothing could be loaded.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from ccgbo.errors import StorageError
 from ccgbo.optimizer import Optimizer
 from ccgbo.versions import versions
-from ccgbo.viz.assets import asset
+from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.lens import Source, optimizer_of
 from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
 
@@ -43,13 +44,10 @@ def report_html(source: Source, *, title: str | None = None) -> str:
         "analysis": analysis_payload(opt),
         "reproduction": reproduction(opt.space, opt.direction, opt.settings, name, file),
     }
-    scripts = {
-        "plotly": asset("plotly-cartesian.min.js"),
-        "views": asset("views.js"),
-        "report": asset("report.js"),
-    }
-    parts = scripts | {
-        "policy": _policy(*scripts.values()),
+    scripts = [asset(name) for name in (*VIEWS, "report.js")]
+    parts = {
+        "policy": _policy(scripts),
+        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
         "style": asset("style.css"),
         "version": versions()["ccgbo"],
         "written": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
@@ -78,7 +76,7 @@ def fill(template: str, parts: dict[str, str]) -> str:
     return "".join(out)
 
 
-def _policy(*scripts: str) -> str:
+def _policy(scripts: Sequence[str]) -> str:
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "

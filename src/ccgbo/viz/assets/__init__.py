@@ -3,6 +3,8 @@
 from functools import cache
 from importlib.resources import files
 
+VIEWS = ("plotly-cartesian.min.js", "base.js", "plots.js", "table.js", "views.js")  # scripts, in the order they need
+
 
 @cache
 def asset(name: str) -> str:

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { el, fill, card, number, params } = ccgbo;
+  const { card, el, fill, number, params } = ccgbo;
   const SECRET = document.querySelector('meta[name="page-secret"]').content;
   const PERIOD = 1000;  // milliseconds between two looks
   const title = document.getElementById("title");

@@ -34,18 +34,15 @@ from ccgbo.records import Trial
 from ccgbo.storage import list_studies
 from ccgbo.study import Study
 from ccgbo.versions import versions
-from ccgbo.viz.assets import asset
+from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.dashboard.follow import Followers
 from ccgbo.viz.dashboard.guard import Guard
 from ccgbo.viz.payload import reproduction
 from ccgbo.viz.report import fill
 
-SCRIPT, STYLE = "text/javascript", "text/css"
 ASSETS = {  # all that can be fetched by name
-    "plotly-cartesian.min.js": SCRIPT,
-    "views.js": SCRIPT,
-    "dashboard.js": SCRIPT,
-    "style.css": STYLE,
+    **dict.fromkeys([*VIEWS, "dashboard.js"], "text/javascript"),
+    "style.css": "text/css",
 }
 LARGEST_BODY = 100_000  # bytes
 

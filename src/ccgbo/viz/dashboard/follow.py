@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from ccgbo.errors import StorageError
 from ccgbo.records import Trial
@@ -31,7 +32,8 @@ class Follower:
         self._trials: tuple[Trial, ...] | None = None
         self._revision = 0  # of the trials, counted here
         self._json: bytes | None = None  # of the trials at that revision
-        self._analysis, self._analysis_version = b"{}", 0
+        self._known: dict[str, Any] = {}  # the last analysis
+        self._analysis, self._analysis_version = b"{}", 0  # as it is served
         self._analysed = -1  # revision that the last analysis began with
         self._busy, self._not_before = False, 0.0
 
@@ -80,7 +82,8 @@ class Follower:
             with Study(self.path, name=self.name) as study:  # its own connection: requests do not wait for it
                 optimizer = study.optimizer()
             for stage in analysis_stages(optimizer):
-                self._publish(to_json(stage))
+                self._known = stage if "message" in stage else self._known | stage  # older maps until the new are there
+                self._publish(to_json(self._known))
         except StorageError as error:  # the file went away; the next pulse says so to the page
             self._publish(to_json({"message": str(error)}))
         except Exception:  # the page must live on; the cause belongs to whoever runs the command

@@ -1,0 +1,104 @@
+// What every view is made of: elements, numbers in words, and a study looked up by trial.
+//
+// Nothing here reads the network. Text from a study reaches the page as text nodes only (el, say), and plotly, which
+// reads a little HTML in its labels, gets it escaped (label).
+"use strict";
+
+const ccgbo = (() => {
+  // -- small tools
+
+  function el(tag, props, ...children) {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(props || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+      else if (key === "class") node.className = value;
+      else node.setAttribute(key, value === true ? "" : value);
+    }
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+
+  function fill(node, ...children) {
+    node.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+
+  // Children in this order; those that are in place are not touched, so that they keep the focus.
+  function arrange(node, children) {
+    children.forEach((child, i) => {
+      if (node.children[i] !== child) node.insertBefore(child, node.children[i] || null);
+    });
+    while (node.children.length > children.length) node.lastElementChild.remove();
+  }
+
+  function say(node, text) {
+    if (node.textContent !== text) node.textContent = text;
+  }
+
+  function label(text) {
+    return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  }
+
+  // A name that fits beside an axis; hovering and the tables have it in full.
+  function short(text, most = 18) {
+    const letters = [...String(text)];
+    return label(letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : letters.join(""));
+  }
+
+  function number(value, digits = 5) {
+    if (value === null || value === undefined) return "–";
+    if (typeof value !== "number") return String(value);
+    return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(digits)));
+  }
+
+  // -- the data, looked up by trial
+
+  class Data {
+    constructor(study, analysis) {
+      this.study = study;
+      this.analysis = analysis || {};
+      this.trials = study.trials;
+      this.names = study.parameters.map((p) => p.name);
+      this.row = new Map(study.trials.id.map((id, i) => [id, i]));
+      const credits = this.analysis.credits || { id: [] };
+      this.credit = new Map(
+        credits.id.map((id, i) => [
+          id,
+          { credit: credits.credit[i], score: credits.score[i], mean: credits.mean[i], std: credits.std[i] },
+        ])
+      );
+    }
+    complete() {
+      return this.trials.id.filter((_, i) => this.trials.state[i] === "complete");
+    }
+    value(id) {
+      return this.trials.value[this.row.get(id)];
+    }
+    creditOf(id) {
+      const found = this.credit.get(id);
+      return found === undefined ? null : found.credit;
+    }
+    params(id) {
+      const i = this.row.get(id);
+      return this.names
+        .map((name, j) => [name, this.trials.params[j][i], this.trials.at[j][i]])
+        .filter((entry) => entry[2] !== null)
+        .map(([name, value]) => [name, value]);
+    }
+    hover(id) {
+      const lines = [`<b>trial ${id}</b>`, `value ${number(this.value(id))}`];
+      const credit = this.creditOf(id);
+      lines.push(credit === null ? "credit not computed yet" : `credit ${credit.toFixed(2)}`);
+      const params = this.params(id);
+      for (const [name, value] of params.slice(0, 8)) lines.push(`${label(name)} = ${label(number(value))}`);
+      if (params.length > 8) lines.push(`… and ${params.length - 8} more`);
+      return lines.join("<br>");
+    }
+    better(a, b) {
+      return this.study.direction === "maximize" ? a > b : a < b;
+    }
+  }
+
+  return { Data, arrange, el, fill, label, number, say, short };
+})();

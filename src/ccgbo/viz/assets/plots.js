@@ -1,0 +1,296 @@
+// The plots of a study: each function gives [traces, layout] for plotly.
+"use strict";
+
+ccgbo.plots = (() => {
+  const { el, label, number, short } = ccgbo;
+  const BLUE = "#0072B2", RED = "#D55E00", GREEN = "#009E73", GREY = "#7b8794", INK = "#1f2933";
+  const LAYERS = {
+    mean: ["predicted value", "Viridis"],
+    std: ["uncertainty (standard deviation)", "Cividis"],
+    credit: ["credit field", "Cividis"],
+    base: ["base acquisition", "Viridis"],
+    weighted: ["acquisition with credit", "Viridis"],
+  };
+
+  // -- plots: each gives [traces, layout]
+
+  const FONT = { family: "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif", size: 12, color: INK };
+  const CONFIG = {
+    displayModeBar: "hover",
+    displaylogo: false,
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
+  };
+
+  function layout(more) {
+    const axis = { gridcolor: "#e8ebef", zeroline: false, automargin: true };
+    return {
+      font: FONT,
+      margin: { l: 54, r: 14, t: 30, b: 44 },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      hovermode: "closest",
+      hoverlabel: { bgcolor: "#fff", bordercolor: "#9aa5b1", font: { color: INK, size: 12 } },
+      showlegend: false,
+      modebar: { bgcolor: "rgba(255,255,255,0.85)", color: GREY, activecolor: INK },
+      ...more,
+      xaxis: { ...axis, ...(more.xaxis || {}) },
+      yaxis: { ...axis, ...(more.yaxis || {}) },
+    };
+  }
+
+  function size(credit, scale = 1) {
+    return scale * (credit === null ? 6 : 5 + 11 * credit * credit);
+  }
+
+  function axisOf(a) {
+    const out = { title: { text: short(a.name, 28), standoff: 8 } };
+    if (a.labels.length) {
+      return { ...out, tickvals: a.labels.map((_, i) => i), ticktext: a.labels.map((text) => short(text)), type: "linear" };
+    }
+    return a.log ? { ...out, type: "log", exponentformat: "power", dtick: 1 } : out;
+  }
+
+  function dots(data, x, y, ids, scale = 1) {
+    const credit = ids.map((id) => data.creditOf(id));
+    return {
+      type: "scatter",
+      mode: "markers",
+      x,
+      y,
+      text: ids.map((id) => data.hover(id)),
+      hovertemplate: "%{text}<extra></extra>",
+      marker: {
+        size: credit.map((c) => size(c, scale)),
+        color: RED,
+        opacity: 0.9,
+        line: { color: "#fff", width: 1 },
+      },
+    };
+  }
+
+  function progress(data) {
+    const ids = data.complete();
+    let best = null;
+    const line = ids.map((id) => {
+      const value = data.value(id);
+      if (best === null || data.better(value, best)) best = value;
+      return best;
+    });
+    const credit = ids.map((id) => data.creditOf(id));
+    const failed = data.trials.id.filter((_, i) => data.trials.state[i] === "failed");
+    const known = credit.some((c) => c !== null);
+    const traces = [
+      { type: "scatter", mode: "lines", x: ids, y: line, line: { shape: "hv", color: BLUE, width: 2 }, hoverinfo: "skip" },
+      dots(data, ids, ids.map((id) => data.value(id)), ids),
+    ];
+    traces[1].marker.color = credit.map((c) => (c === null ? 0 : c));
+    Object.assign(traces[1].marker, {
+      colorscale: "Cividis", cmin: 0, cmax: 1, showscale: known, line: { color: "#5b6672", width: 0.6 },
+      colorbar: { title: { text: "credit", side: "right" }, thickness: 10, outlinewidth: 0, len: 0.9 },
+    });
+    if (failed.length) {
+      traces.push({
+        type: "scatter", mode: "markers", x: failed, y: failed.map(() => 0.02), yaxis: "y2",
+        marker: { symbol: "x", color: RED, size: 7 }, hovertemplate: "trial %{x} failed<extra></extra>",
+      });
+    }
+    const proxy = data.analysis.proxy;
+    if (ids.length && typeof proxy === "number") {
+      traces.push({
+        type: "scatter", mode: "lines", x: [ids[0], ids[ids.length - 1]], y: [proxy, proxy],
+        line: { color: RED, dash: "dot", width: 1.5 }, hovertemplate: "estimated optimum %{y}<extra></extra>",
+      });
+    }
+    return [traces, layout({
+      xaxis: { title: { text: "trial" } },
+      yaxis: { title: { text: "value" } },
+      yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true },
+    })];
+  }
+
+  function map(data, cut, layer) {
+    const [title, colorscale] = LAYERS[layer];
+    const ids = data.complete();
+    const [i, j] = [data.names.indexOf(cut.x.name), data.names.indexOf(cut.y.name)];
+    const at = (k) => ids.map((id) => data.trials.at[k][data.row.get(id)]);
+    const traces = [
+      {
+        type: "heatmap", x: cut.x.at, y: cut.y.at, z: cut.layers[layer], colorscale, hoverongaps: false,
+        colorbar: { thickness: 10, outlinewidth: 0, len: 0.95 },
+        hovertemplate: `${label(cut.x.name)} %{x}<br>${label(cut.y.name)} %{y}<br>${title} %{z:.4g}<extra></extra>`,
+      },
+      dots(data, at(i), at(j), ids),
+    ];
+    return [traces, layout({ xaxis: { ...axisOf(cut.x), showgrid: false }, yaxis: { ...axisOf(cut.y), showgrid: false } })];
+  }
+
+  function share(values) {
+    const real = values.filter((v) => v !== null);
+    const [low, high] = [Math.min(...real), Math.max(...real)];
+    return values.map((v) => (v === null ? null : high > low ? (v - low) / (high - low) : 1));
+  }
+
+  function slice(data, cut) {
+    const { x, layers } = cut;
+    const mode = x.labels.length ? "markers" : "lines";
+    const band = (sign) => layers.mean.map((m, i) => (m === null ? null : m + sign * 1.96 * layers.std[i]));
+    const ids = data.complete();
+    const k = data.names.indexOf(x.name);
+    const at = ids.map((id) => data.trials.at[k][data.row.get(id)]);
+    const plain = { type: "scatter", hoverinfo: "skip" };
+    const traces = [];
+    if (mode === "lines") {
+      traces.push({ ...plain, mode, x: x.at, y: band(-1), line: { width: 0 } });
+      traces.push({ ...plain, mode, x: x.at, y: band(1), line: { width: 0 }, fill: "tonexty", fillcolor: "rgba(0,114,178,0.15)" });
+    }
+    traces.push({
+      type: "scatter", mode, x: x.at, y: layers.mean, line: { color: BLUE, width: 2 }, marker: { color: BLUE, symbol: "square", size: 8 },
+      error_y: mode === "markers" ? { type: "data", array: layers.std.map((s) => (s === null ? 0 : 1.96 * s)) } : undefined,
+      hovertemplate: "predicted %{y:.4g}<extra></extra>",
+    });
+    traces.push(dots(data, at, ids.map((id) => data.value(id)), ids, 0.7));
+    const lower = { type: "scatter", mode, x: x.at, yaxis: "y2" };
+    traces.push({ ...lower, y: layers.credit, line: { color: RED, width: 1.5 }, marker: { color: RED, size: 7 },
+      hovertemplate: "credit field %{y:.2f}<extra></extra>" });
+    traces.push({ ...lower, y: share(layers.weighted), line: { color: GREEN, width: 2 }, marker: { color: GREEN, symbol: "square", size: 7 },
+      hovertemplate: "acquisition with credit, share of its maximum %{y:.2f}<extra></extra>" });
+    traces.push({ ...lower, y: share(layers.base), line: { color: GREEN, width: 1.2, dash: "dot" }, marker: { color: GREEN, symbol: "x", size: 6 },
+      hovertemplate: "acquisition without credit, share of its maximum %{y:.2f}<extra></extra>" });
+    return [traces, layout({
+      margin: { l: 48, r: 8, t: 6, b: 40 },
+      xaxis: { ...axisOf(x), anchor: "y2" },
+      yaxis: { domain: [0.36, 1] },
+      yaxis2: { domain: [0, 0.28], range: [-0.06, 1.1], gridcolor: "#e8ebef", zeroline: false, tickvals: [0, 1], automargin: true },
+    })];
+  }
+
+  function overTime(history) {
+    const rows = history.id.map((_, i) => i + 1);
+    const trace = {
+      type: "heatmap", x: history.after, y: rows, z: history.credit, zmin: 0, zmax: 1, colorscale: "Cividis",
+      customdata: history.id.map((id) => history.after.map(() => id)), hoverongaps: false,
+      colorbar: { title: { text: "credit", side: "right" }, thickness: 10, outlinewidth: 0, len: 0.95 },
+      hovertemplate: "trial %{customdata}<br>after %{x} observations: credit %{z:.2f}<extra></extra>",
+    };
+    return [[trace], layout({
+      xaxis: { title: { text: "after this many observations" }, showgrid: false },
+      yaxis: { title: { text: "observation" }, showgrid: false },
+    })];
+  }
+
+  function unitOf(p, at) {
+    if (at === null) return null;
+    if (p.type === "categorical") return (at + 0.5) / p.choices.length;
+    if (p.low === p.high) return 0.5;
+    if (p.log) return (Math.log(at) - Math.log(p.low)) / (Math.log(p.high) - Math.log(p.low));
+    return (at - p.low) / (p.high - p.low);
+  }
+
+  function parallel(data) {
+    const shown = data.study.parameters.map((p, j) => [p, j]).filter(([p]) => p.searched);
+    const ids = data.complete();
+    const values = ids.map((id) => data.value(id));
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const order = ids.map((_, i) => i).sort((a, b) => (data.better(values[a], values[b]) ? 1 : -1));
+    const bins = Math.min(8, ids.length);
+    const traces = [];
+    for (let b = 0; b < bins; b += 1) {
+      const part = order.slice(Math.floor((b * ids.length) / bins), Math.floor(((b + 1) * ids.length) / bins));
+      const trace = { type: "scatter", mode: "lines", x: [], y: [], text: [], hovertemplate: "%{text}<extra></extra>",
+        line: { color: shade(bins === 1 ? 1 : b / (bins - 1)), width: b === bins - 1 ? 1.8 : 1 }, opacity: 0.25 + (0.65 * (b + 1)) / bins,
+        connectgaps: false };
+      for (const i of part) {
+        const text = data.hover(ids[i]);
+        shown.forEach(([p, j], k) => {
+          trace.x.push(k);
+          trace.y.push(unitOf(p, data.trials.at[j][data.row.get(ids[i])]));
+          trace.text.push(text);
+        });
+        trace.x.push(shown.length, null);
+        trace.y.push(high > low ? (values[i] - low) / (high - low) : 0.5, null);
+        trace.text.push(text, null);
+      }
+      traces.push(trace);
+    }
+    const marks = [];
+    const mark = (k, y, text) =>
+      marks.push({ x: k, y, text: short(text, 14), showarrow: false, xanchor: "left", xshift: 3, font: { size: 11 }, bgcolor: "rgba(255,255,255,0.75)" });
+    shown.forEach(([p], k) => {
+      if (p.type === "categorical") p.labels.forEach((text, i) => mark(k, (i + 0.5) / p.labels.length, text));
+      else [[0, p.low], [1, p.high]].forEach(([y, text]) => mark(k, y, number(text, 4)));
+    });
+    if (ids.length) [[0, low], [1, high]].forEach(([y, text]) => mark(shown.length, y, number(text, 4)));
+    return [traces, layout({
+      margin: { l: 24, r: 60, t: 30, b: 44 },
+      xaxis: {
+        tickvals: [...shown.map((_, k) => k), shown.length], ticktext: [...shown.map(([p]) => short(p.name, 14)), "<b>value</b>"],
+        range: [-0.08, shown.length + 0.12], gridcolor: "#9aa5b1",
+      },
+      yaxis: { visible: false, range: [-0.06, 1.06] },
+      annotations: marks,
+    })];
+  }
+
+  function shade(t) {
+    // Viridis from its light end to its dark end: the best are darkest
+    const stops = [[180, 222, 44], [53, 183, 121], [33, 145, 140], [49, 104, 142], [68, 1, 84]];
+    const at = t * (stops.length - 1);
+    const i = Math.min(Math.floor(at), stops.length - 2);
+    return `rgb(${stops[i].map((c, k) => Math.round(c + (at - i) * (stops[i + 1][k] - c))).join(",")})`;
+  }
+
+  function blank(text) {
+    const note = { text: label(text), showarrow: false, x: 0.5, y: 0.5, xref: "paper", yref: "paper", font: { color: GREY } };
+    return [[], layout({ xaxis: { visible: false }, yaxis: { visible: false }, annotations: [note] })];
+  }
+
+  function importance(shares) {
+    const shown = shares.slice(0, 15).reverse();
+    const trace = {
+      type: "bar", orientation: "h", y: shown.map((_, i) => i), x: shown.map((s) => s[1]), marker: { color: BLUE },
+      text: shown.map((s) => `${Math.round(100 * s[1])} %`), textposition: "outside", cliponaxis: false,
+      customdata: shown.map((s) => label(s[0])), hovertemplate: "%{customdata}: %{text}<extra></extra>",
+    };
+    return [[trace], layout({
+      margin: { l: 30, r: 46, t: 30, b: 44 },
+      xaxis: { title: { text: "share of the predicted variation it takes part in" }, rangemode: "tozero", tickformat: ".0%" },
+      yaxis: { tickvals: shown.map((_, i) => i), ticktext: shown.map((s) => short(s[0])), showgrid: false },
+    })];
+  }
+
+  // -- a plot that is drawn when it comes into view
+
+  class Plot {
+    constructor(name, kind = "", config = CONFIG) {
+      this.config = config;
+      this.node = el("div", { class: `plot ${kind}`, role: "img", "aria-label": name });
+      this.make = null;
+      this.visible = this.queued = false;
+      new IntersectionObserver((entries) => {
+        this.visible = entries[entries.length - 1].isIntersecting;
+        this.draw();
+      }, { rootMargin: "200px" }).observe(this.node);
+      new ResizeObserver(() => {
+        if (this.node.data) Plotly.Plots.resize(this.node);
+      }).observe(this.node);
+    }
+    set(make) {
+      this.make = make;
+      this.draw();
+    }
+    draw() {
+      if (!this.visible || this.make === null || this.queued) return;
+      this.queued = true;
+      requestAnimationFrame(() => setTimeout(() => {  // after a paint: words and numbers are there before pictures
+        this.queued = false;
+        if (this.make === null) return;
+        if (!window.Plotly) return setTimeout(() => this.draw(), 50);  // it is large and may still be loading
+        const [traces, lay] = this.make();
+        this.make = null;
+        Plotly.react(this.node, traces, lay, this.config);
+      }));
+    }
+  }
+
+  return { LAYERS, Plot, blank, importance, map, overTime, parallel, progress, slice };
+})();

@@ -1,0 +1,158 @@
+// The table of all trials: sorted, filtered, in pages, with downloads.
+"use strict";
+
+ccgbo.Table = (() => {
+  const { arrange, el, fill, number, say } = ccgbo;
+  const PAGE_ROWS = 50;
+
+  // -- the table of all trials
+
+  class Table {
+    constructor() {
+      this.sort = { key: "id", down: false };
+      this.page = 0;
+      this.filter = el("select", { onchange: () => { this.page = 0; this.draw(); } },
+        ...["all", "complete", "pending", "failed"].map((s) => el("option", { value: s }, s)));
+      this.head = el("tr");
+      this.body = el("tbody");
+      this.where = el("span", { class: "note", "aria-live": "polite" });
+      this.before = el("button", { type: "button", onclick: () => this.turn(-1) }, "← previous");
+      this.after = el("button", { type: "button", onclick: () => this.turn(1) }, "next →");
+      this.dialog = el("dialog", { "aria-label": "why this point was suggested" });
+      this.keys = "";
+      this.lines = new Map();
+      this.node = el("div", null,
+        el("div", { class: "controls" },
+          el("label", null, "show ", this.filter),
+          el("button", { type: "button", onclick: () => download("trials.csv", "text/csv", csv(this.data)) }, "CSV"),
+          el("button", { type: "button", onclick: () => download("trials.json", "application/json", plainJson(this.data)) }, "JSON")
+        ),
+        el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "all trials" },
+          el("table", { id: "trials" }, el("thead", null, this.head), this.body)),
+        el("div", { class: "controls" }, this.before, this.after, this.where),
+        this.dialog
+      );
+    }
+    update(data) {
+      this.data = data;
+      this.columns = [
+        ["id", "trial", (id) => id],
+        ["state", "state", (id) => data.trials.state[data.row.get(id)]],
+        ["value", "value", (id) => data.value(id)],
+        ["credit", "credit", (id) => data.creditOf(id)],
+        ...data.names.map((name, j) => [`p${j}`, name, (id) => data.trials.at[j][data.row.get(id)], (id) => data.trials.params[j][data.row.get(id)]]),
+      ];
+      const keys = JSON.stringify([data.study.name, ...this.columns.map((c) => c[1])]);
+      if (keys !== this.keys) {  // another study
+        this.keys = keys;
+        this.lines = new Map();
+        this.sort = { key: "id", down: false };
+        fill(this.head, ...this.columns.map(([key, name]) =>
+          el("th", { scope: "col", "data-key": key, class: this.numeric(key) ? "num" : "" }, el("button", { type: "button", onclick: () => this.by(key) }, name))),
+          el("th", { scope: "col" }, "note"));
+      }
+      this.draw();
+    }
+    numeric(key) {
+      if (key === "state") return false;
+      if (!key.startsWith("p")) return true;
+      return this.data.study.parameters[Number(key.slice(1))].type !== "categorical";
+    }
+    by(key) {
+      this.sort = { key, down: this.sort.key === key ? !this.sort.down : key === "credit" || (key === "value" && this.data.study.direction === "maximize") };
+      this.page = 0;
+      this.draw();
+    }
+    turn(step) {
+      this.page += step;
+      this.draw();
+    }
+    rows() {
+      const { key, down } = this.sort;
+      const get = this.columns.find((c) => c[0] === key)[2];
+      const wanted = this.filter.value;
+      const ids = this.data.trials.id.filter((id) => wanted === "all" || this.data.trials.state[this.data.row.get(id)] === wanted);
+      const of = new Map(ids.map((id) => [id, get(id)]));
+      return ids.sort((a, b) => {
+        const [x, y] = [of.get(a), of.get(b)];
+        if (x === y) return a - b;
+        if (x === null || x === undefined) return 1;  // what is missing comes last either way
+        if (y === null || y === undefined) return -1;
+        return (x < y ? -1 : 1) * (down ? -1 : 1);
+      });
+    }
+    draw() {
+      const rows = this.rows();
+      const pages = Math.max(Math.ceil(rows.length / PAGE_ROWS), 1);
+      this.page = Math.min(Math.max(this.page, 0), pages - 1);
+      const from = this.page * PAGE_ROWS;
+      for (const th of this.head.children) {
+        if (th.dataset.key === this.sort.key) th.setAttribute("aria-sort", this.sort.down ? "descending" : "ascending");
+        else th.removeAttribute("aria-sort");
+      }
+      arrange(this.body, rows.slice(from, from + PAGE_ROWS).map((id) => this.line(id)));
+      this.before.disabled = this.page === 0;
+      this.after.disabled = this.page === pages - 1;
+      this.where.textContent = rows.length ? `${from + 1}–${Math.min(from + PAGE_ROWS, rows.length)} of ${rows.length}` : "no trials";
+    }
+    // A row is made once and kept: a credit that changes must not take the focus from a button beside it.
+    line(id) {
+      if (!this.lines.has(id)) {
+        const cells = this.columns.map(([key]) => el("td", { class: this.numeric(key) ? "num" : "" }));
+        cells[1].append(el("span"));
+        const error = el("span");
+        const why = this.data.trials.why[id];
+        const button = why ? el("button", { type: "button", "aria-label": `why trial ${id}`, onclick: () => this.explain(id, why) }, "why?") : null;
+        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, button)), cells, error });
+      }
+      const { row, cells, error } = this.lines.get(id);
+      this.columns.forEach(([key, , get, show], i) => {
+        const value = get(id);
+        if (key === "state") {
+          cells[i].firstChild.className = `state ${value}`;
+          say(cells[i].firstChild, value);
+        } else {
+          say(cells[i], value === null ? "–" : key === "credit" ? value.toFixed(2) : number(show ? show(id) : value));
+        }
+      });
+      say(error, this.data.trials.error[id] || "");
+      return row;
+    }
+    explain(id, why) {
+      fill(this.dialog, el("h2", null, `Why trial ${id}?`), el("pre", null, why),
+        el("form", { method: "dialog" }, el("button", { class: "primary" }, "close")));
+      this.dialog.showModal();
+    }
+  }
+
+  function download(name, type, text) {
+    const link = el("a", { download: name });
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  function csv(data) {
+    const quote = (value) => {
+      if (value === null || value === undefined) return "";
+      if (typeof value === "number") return String(value);
+      const text = String(value);
+      return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;  // no formulas in spreadsheets
+    };
+    const head = ["id", "state", "value", "credit", ...data.names, "error"];
+    const lines = data.trials.id.map((id, i) =>
+      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.trials.params[j][i]), data.trials.error[id]].map(quote).join(","));
+    return [head.map(quote).join(","), ...lines].join("\r\n") + "\r\n";
+  }
+
+  function plainJson(data) {
+    return JSON.stringify(data.trials.id.map((id, i) => ({
+      id, state: data.trials.state[i], value: data.trials.value[i], credit: data.creditOf(id), params: Object.fromEntries(data.params(id)),
+      error: data.trials.error[id] || null,
+    })), null, 1);
+  }
+
+  return Table;
+})();
