@@ -140,6 +140,14 @@ def test_init_ask_tell_and_show(folder: Path, here: Any) -> None:
         assert study.settings.design == "random"
 
 
+def test_show_can_do_without_the_model(folder: Path, here: Any) -> None:
+    study_in(folder, 3).close()
+    shown = json.loads(here("show", "tune.db", "--json", "--no-model")[0])
+    assert [trial["credit"] for trial in shown["trials"]] == [None] * 3
+    assert shown["recommendation"] is None
+    assert shown["best"]["value"] == max(trial["value"] for trial in shown["trials"])
+
+
 def test_show_and_list_work_before_the_first_trial(folder: Path, here: Any) -> None:
     study_in(folder).close()
     assert here("show", "tune.db")[0] == "study 'default' in tune.db: maximize, 0 trials\n"

@@ -282,8 +282,8 @@ def test_a_tell_waits_for_a_writer_instead_of_failing(tmp_path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     release = threading.Timer(0.4, lambda: other.execute("COMMIT"))
-    release.start()
     start = time.monotonic()
+    release.start()
     with ccgbo.Study(path) as study:
         study.tell({"x": 0.1, "n": 2}, 7.0)
         waited = time.monotonic() - start

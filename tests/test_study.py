@@ -339,10 +339,10 @@ def test_a_trial_asked_by_hand_is_never_taken_away(path: Path) -> None:
 
 
 def test_a_silent_worker_loses_its_trial_to_the_next_ask(path: Path) -> None:
-    with ccgbo.Study(path, SPACE, seed=0, heartbeat=0.15) as study:
+    with ccgbo.Study(path, SPACE, seed=0, heartbeat=1.5) as study:
         held = study.take(1, worker="far-away/4711/1")[0]
         assert study.ask().id == 1
-        time.sleep(0.2)
+        time.sleep(1.6)
         assert study.requeue() == [0]
         assert study.ask() == held
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ccgbo.errors import TellError, UnknownTrialError, UnsupportedError
 from ccgbo.model import Data
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
-from ccgbo.space import Categorical, Parameter, Space
+from ccgbo.space import Categorical, Space
 from ccgbo.space.numeric import is_finite
 
 Array = NDArray[np.float64]
@@ -163,17 +163,18 @@ def _noise(noise_variance: Any) -> float | None:
 
 
 def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:
-    """The points of a list of dicts, or of a DataFrame, in which an inactive parameter is a missing value."""
+    """The points of a list of dicts, or of a DataFrame, in which a missing value is an inactive parameter or None."""
     if not hasattr(params, "to_dict") or isinstance(params, Mapping):
         return list(params)
-    rows = params.to_dict("records")
-    return [{name: value for name, value in row.items() if not _missing(value, space.get(name))} for row in rows]
+    optional = {name for name, p in space.items() if isinstance(p, Categorical) and None in p.choices}
+    return [
+        {name: None if _missing(v) else v for name, v in row.items() if name in optional or not _missing(v)}
+        for row in params.to_dict("records")
+    ]
 
 
-def _missing(value: Any, parameter: Parameter | None) -> bool:
-    """None, NaN, NaT and pandas' NA, unless None is one of the choices."""
-    if isinstance(parameter, Categorical) and parameter.find(value) is not None:
-        return False
+def _missing(value: Any) -> bool:
+    """None, NaN, and pandas' NaT and NA."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )

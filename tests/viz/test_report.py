@@ -30,11 +30,13 @@ HOSTILE = [
     "\"'><svg onload=window.pwned=1>",
     "<a href='javascript:window.pwned=1'>x</a> & %{customdata} $x$ \u2028 {{secret}}",
 ]
+BOLD = "<b>fat</b>"  # a label that plotly would set in bold
+LABELS = "[...document.querySelectorAll('.plot')].map(e => e.textContent).join()"
 
 
 def hostile_study(path: Path) -> Study:
     """Every text a user can set, set by somebody unfriendly."""
-    study = Study(path, {HOSTILE[0]: (0.0, 1.0), HOSTILE[1]: [HOSTILE[2], "b"]}, name=HOSTILE[3], seed=0)
+    study = Study(path, {HOSTILE[0]: (0.0, 1.0), HOSTILE[1]: [HOSTILE[2], BOLD]}, name=HOSTILE[3], seed=0)
     for i in range(13):
         trial = study.ask()
         if i == 3:
@@ -251,8 +253,7 @@ def test_hostile_text_is_shown_and_does_not_run_in_the_report(tmp_path: Path) ->
         page.whole_page(1400)
         heads = page.js("[...document.querySelectorAll('#trials th')].map(e => e.textContent)")
         assert set(HOSTILE[:2]) <= set(heads)
-        wait_for(
-            lambda: HOSTILE[0] in page.js("[...document.querySelectorAll('.plot')].map(e => e.textContent).join()")
-        )
+        wait_for(lambda: HOSTILE[0][:27] in page.js(LABELS))  # long names are cut beside an axis
+        wait_for(lambda: BOLD in page.js(LABELS))
         assert page.js("window.pwned") is None
         assert page.js("document.querySelectorAll('img, iframe, svg[onload], a[href^=javascript]').length") == 0

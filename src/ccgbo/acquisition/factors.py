@@ -2,12 +2,14 @@
 
 Prior (piBO, Hvarfner et al. 2022, Eq. 6):   prior(x)^(strength / max(t, 1))
 
-Success: evaluations that failed never enter y; they are remembered as places to avoid by
+Success: evaluations that failed never enter y; they are remembered as places to avoid by the fourth power of
 
-    p(x) = (1 + sum_ok rho(x, x_i)) / (1 + sum_ok rho(x, x_i) + sum_failed rho(x, x_j))
+    p(x) = (k s + sum_ok rho(x, x_i)) / (k + sum_ok rho(x, x_i) + sum_failed rho(x, x_j)),   k = 0.1
 
-with the model's correlation rho: 1/2 at a lone failure, less where failures crowd, one far from them, and back up
-where evaluations nearby succeeded.
+where s is the share of evaluations that succeeded and rho the model's correlation at a lengthscale of its own,
+n^(-1/p) for n evaluations in p columns: the edge of what works has nothing to do with how smooth the values are, and
+sharpens as evaluations fill the space. Far from all evaluations p is s, among failures it is near zero, among successes
+near one. The power is there because beyond the last success the acquisition often rises.
 """
 
 from __future__ import annotations
@@ -24,10 +26,12 @@ from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import squared_distances
+from ccgbo.surrogate.kernels import Kernel, squared_distances
 
 Array = NDArray[np.float64]
 
+SUCCESS_WEIGHT = 0.1  # k
+SUCCESS_POWER = 4
 LOG_FLOOR = -46.0  # log(1e-20) below the peak: a prior of zero makes a place unlikely, never impossible
 HUGE = 1e6  # logarithms beyond this, infinities among them, are cut here to stay numbers
 LOG_LIMIT = 600.0  # of the whole factor, so that products of factors neither overflow nor vanish
@@ -165,29 +169,44 @@ class PriorFactor:
 
 @dataclass(frozen=True, slots=True)
 class SuccessFactor:
-    """p(x) of the module's head."""
+    """p(x)^4 of the module's head."""
 
-    gp: GP
-    failed: Array  # (f, p) features / lengthscales
+    kernel: Kernel
+    good: Array  # (n, p) features / scale of evaluations that succeeded
+    bad: Array  # (f, p) of those that failed
+    scale: float
 
     @classmethod
     def build(cls, gp: GP, failed: Array) -> SuccessFactor | None:
-        return cls(gp, failed / gp.hyper.lengthscales) if len(failed) else None
+        if not len(failed):
+            return None
+        scale = float((len(gp.X) + len(failed)) ** (-1.0 / gp.X.shape[1]))
+        return cls(gp.kernel, gp.X / scale, failed / scale, scale)
+
+    @property
+    def _prior(self) -> tuple[float, float]:
+        """k s and k."""
+        n, f = len(self.good), len(self.bad)
+        return SUCCESS_WEIGHT * n / (n + f), SUCCESS_WEIGHT
 
     def __call__(self, x: Array) -> Array:
-        z = x / self.gp.hyper.lengthscales
-        good = 1.0 + self.gp.kernel.rho(squared_distances(z, self.gp.Z)).sum(axis=1)
-        bad = self.gp.kernel.rho(squared_distances(z, self.failed)).sum(axis=1)
-        result: Array = good / (good + bad)
+        z = x / self.scale
+        top, total = self._prior
+        good = self.kernel.rho(squared_distances(z, self.good)).sum(axis=1)
+        bad = self.kernel.rho(squared_distances(z, self.bad)).sum(axis=1)
+        result: Array = ((top + good) / (total + good + bad)) ** SUCCESS_POWER
         return result
 
     def log_gradient(self, x: Array) -> tuple[Array, Array]:
-        scales = self.gp.hyper.lengthscales
-        z = x / scales
-        rho_g, slope_g = self.gp.kernel.rho_slope(squared_distances(z, self.gp.Z))
-        rho_b, slope_b = self.gp.kernel.rho_slope(squared_distances(z, self.failed))
-        good, bad = 1.0 + rho_g.sum(axis=1), rho_b.sum(axis=1)
-        d_good = self.gp.pull(z, slope_g)
-        d_bad = 2.0 * (slope_b.sum(axis=1)[:, None] * z - slope_b @ self.failed) / scales
-        total = good + bad
-        return good / total, (bad / (good * total))[:, None] * d_good - d_bad / total[:, None]
+        z = x / self.scale
+        good, d_good = self._mass(z, self.good)
+        bad, d_bad = self._mass(z, self.bad)
+        top, total = self._prior[0] + good, self._prior[1] + good + bad
+        slope = d_good / top[:, None] - (d_good + d_bad) / total[:, None]
+        return (top / total) ** SUCCESS_POWER, SUCCESS_POWER * slope
+
+    def _mass(self, z: Array, points: Array) -> tuple[Array, Array]:
+        """sum_i rho(x, x_i) and its gradient."""
+        rho, slope = self.kernel.rho_slope(squared_distances(z, points))
+        gradient: Array = 2.0 * (slope.sum(axis=1)[:, None] * z - slope @ points) / self.scale
+        return rho.sum(axis=1), gradient

@@ -116,7 +116,10 @@ def _kill(child: subprocess.Popen[str]) -> None:
     if child.poll() is not None:
         return
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
+        if hasattr(os, "killpg"):
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
     child.wait()
 
 

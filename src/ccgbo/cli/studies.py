@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -71,17 +72,19 @@ def init(file: Path, space_file: Path, name: str | None, minimize: bool, **optio
 @study_arguments
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--last", type=click.IntRange(min=1), help="Show only so many of the latest trials.")
-def show(file: Path, name: str | None, as_json: bool, last: int | None) -> None:
+@click.option("--no-model", is_flag=True, help="Without credits and recommendation, which take time in large studies.")
+def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model: bool) -> None:
     """Show the trials of a study with their credits, the best and the recommended point.
 
     Credit says how much an observation tells about where the optimum is: 1 the most, 0.1 the least.
     """
     with Study(file, name=name) as study:
-        try:
-            credit = {row.trial_id: row.credit for row in study.credits()}
-            recommendation = study.recommend()
-        except NoObservationsError:
-            credit, recommendation = {}, None
+        credit: dict[int, float] = {}
+        recommendation = None
+        with suppress(NoObservationsError):
+            if not no_model:
+                credit = {row.trial_id: row.credit for row in study.credits()}
+                recommendation = study.recommend()
         trials, best = study.trials, study.best
         shown = trials if last is None else trials[-last:]
         if as_json:

@@ -166,7 +166,7 @@ def _begin(connection: sqlite3.Connection, statement: str) -> None:
     while True:
         try:
             connection.execute(statement)
-            connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             return
         except sqlite3.OperationalError as error:
             if connection.in_transaction:

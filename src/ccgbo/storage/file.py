@@ -76,11 +76,11 @@ class StudyFile(Database):
     def changes(self, connection: sqlite3.Connection, study: int, since: int) -> list[TrialRow]:
         """Trials that changed after revision ``since``, outcomes in the order they were told."""
         query = "SELECT * FROM trials WHERE study = ? AND revision > ? ORDER BY told_as, id"
-        return [TrialRow.read(row) for row in _rows(connection, query, study, since)]
+        return TrialRow.read(_rows(connection, query, study, since).fetchall())
 
     def trial(self, connection: sqlite3.Connection, study: int, trial_id: int) -> Trial | None:
-        row = _rows(connection, "SELECT * FROM trials WHERE study = ? AND id = ?", study, trial_id).fetchone()
-        return None if row is None else TrialRow.read(row).trial
+        rows = _rows(connection, "SELECT * FROM trials WHERE study = ? AND id = ?", study, trial_id).fetchall()
+        return TrialRow.read(rows)[0].trial if rows else None
 
     def add(self, connection: sqlite3.Connection, study: int, trials: Iterable[Trial], worker: str | None) -> None:
         """New trials, pending for ``worker`` or told already."""
@@ -120,7 +120,7 @@ class StudyFile(Database):
             SELECT * FROM trials WHERE study = ? AND state = 'pending' AND (queued OR heartbeat IS NOT NULL) ORDER BY id
         """
         oldest = time.time() - patience
-        rows = [TrialRow.read(row) for row in _rows(connection, query, study)]
+        rows = TrialRow.read(_rows(connection, query, study).fetchall())
         return [row.trial for row in rows if row.queued or _silent(row, oldest)]
 
     def held(self, connection: sqlite3.Connection, study: int) -> bool:
@@ -174,8 +174,8 @@ class StudyFile(Database):
         return self._count_up(connection, study, "n_told")
 
     def _count_up(self, connection: sqlite3.Connection, study: int, column: str) -> int:
-        query = f"UPDATE studies SET {column} = {column} + 1 WHERE id = ? RETURNING {column}"
-        row = connection.execute(query, (study,)).fetchone()
+        connection.execute(f"UPDATE studies SET {column} = {column} + 1 WHERE id = ?", (study,))
+        row = connection.execute(f"SELECT {column} FROM studies WHERE id = ?", (study,)).fetchone()
         if row is None:
             raise StudyNotFoundError(f"the study was deleted from {str(self.path)!r}.")
         return int(row[0])

@@ -80,7 +80,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
     """The version of the tables, 0 for an empty file; refuses what is not ours or too new."""
     marked = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if marked != APPLICATION_ID:
         if tables or marked or version:
             raise StorageError(f"{path!r} is an SQLite file of another program, not a study file.")

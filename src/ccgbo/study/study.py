@@ -52,6 +52,7 @@ class Study:
 
     ``direction`` is "maximize" and ``preset`` is "default" unless given. On opening everything but the path can be left
     out; what is given must be what the study was created with. Without a name, the only study of the file is opened.
+    ``heartbeat`` is how many seconds a run elsewhere may be silent before its trials are given to another.
     """
 
     def __init__(

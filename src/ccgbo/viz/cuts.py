@@ -53,9 +53,10 @@ def plot_map(
     cut = lens.map(x, y, m=m, through=through)
     title, cmap = LAYERS[layer]
     grid = np.ma.masked_invalid(getattr(cut.layers, layer))
-    image = ax.pcolormesh(_edges(cut.x), _edges(cut.y), grid, cmap=cmap, rasterized=True)
+    low, high = lens.colors.get(layer, (None, None))
+    image = ax.pcolormesh(_edges(cut.x), _edges(cut.y), grid, cmap=cmap, vmin=low, vmax=high, rasterized=True)
     if colorbar:
-        ax.figure.colorbar(image, ax=ax, pad=0.02)
+        ax.figure.colorbar(image, ax=ax, pad=0.02, extend=_beyond(grid, low, high))
     dots(ax, where(lens.space, x, lens.trials), where(lens.space, y, lens.trials), dot_area(lens.credits, scale=0.8))
     _dress(ax, cut.x, "x")
     _dress(ax, cut.y, "y")
@@ -116,12 +117,15 @@ def plot_slices(
 
 
 def _posterior(ax: Axes, lens: Lens, cut: Slice) -> None:
-    x, mean, band = cut.x.at, cut.layers.mean, 1.96 * cut.layers.std
+    x, layers = cut.x.at, cut.layers
     if cut.x.labels:
-        ax.errorbar(x, mean, band, fmt="s", color=BLUE, capsize=3)
+        ax.errorbar(
+            x, layers.mean, (layers.mean - layers.low, layers.high - layers.mean), fmt="s", color=BLUE, capsize=3
+        )
     else:
-        ax.fill_between(x, mean - band, mean + band, color=BLUE, alpha=0.15, linewidth=0)
-        ax.plot(x, mean, color=BLUE)
+        ax.fill_between(x, layers.low, layers.high, color=BLUE, alpha=0.15, linewidth=0)
+        ax.plot(x, layers.mean, color=BLUE)
+    ax.set_ylim(*lens.window)
     dots(ax, where(lens.space, cut.x.name, lens.trials), lens.values, dot_area(lens.credits, scale=0.8))
     tidy(ax)
 
@@ -150,6 +154,12 @@ def _pair(lens: Lens, x: str | None, y: str | None) -> tuple[str, str]:
     free = [name for name in importance(lens) if name not in (x, y)]
     first = x if x is not None else free.pop(0)
     return first, y if y is not None else free.pop(0)
+
+
+def _beyond(grid: Array, low: float | None, high: float | None) -> str:
+    """At which ends of the colour bar there is more than it spans."""
+    under, over = low is not None and grid.min() < low, high is not None and grid.max() > high
+    return ("neither", "min", "max", "both")[int(under) + 2 * int(over)]
 
 
 def _edges(axis: Axis) -> Array:

@@ -139,7 +139,14 @@ def plot_parallel(source: HasSpace, *, parameters: Sequence[str] | None = None, 
     lines = np.column_stack([*height.values(), _scaled(values)])
     cmap = pyplot().get_cmap("viridis_r")
     for i in np.argsort(rank):
-        ax.plot(lines[i], color=cmap(rank[i]), alpha=0.2 + 0.7 * rank[i] ** 2, linewidth=0.8 + 1.2 * rank[i] ** 4)
+        (there,) = np.isfinite(lines[i]).nonzero()  # a line passes by the parameters that are inactive
+        ax.plot(
+            there,
+            lines[i][there],
+            color=cmap(rank[i]),
+            alpha=0.2 + 0.7 * rank[i] ** 2,
+            linewidth=0.8 + 1.2 * rank[i] ** 4,
+        )
     for x, name in enumerate(names):
         _scale_beside(ax, x, space, name)
     low, high = values.min(), values.max()
@@ -151,7 +158,7 @@ def plot_parallel(source: HasSpace, *, parameters: Sequence[str] | None = None, 
 
 
 def _heights(space: Space, name: str, trials: Sequence[Trial]) -> Array:
-    """Position of each trial on an axis of unit height; NaN, a gap in the line, where it is inactive."""
+    """Position of each trial on an axis of unit height; NaN where it is inactive."""
     p = space[name]
     return np.array([p.to_unit(name, t.params[name]) if name in t.params else np.nan for t in trials])
 

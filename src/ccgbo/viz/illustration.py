@@ -20,7 +20,7 @@ from ccgbo.optimizer import Optimizer
 from ccgbo.presets import DEFAULT, PAPER
 from ccgbo.space import Float
 from ccgbo.viz.cuts import share
-from ccgbo.viz.lens import Lens, optimizer_of
+from ccgbo.viz.lens import Layers, Lens, optimizer_of
 from ccgbo.viz.style import BLUE, GREEN, GREY, ORANGE, RED, many_axes, plain, tidy
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def plot_illustration(
     cut = lens.slice(lens.space.names[0], m=m)
     x = cut.x.at
     draws = lens.to_user_units(lens.paths(paths)(lens.space.features(cut.x.units[:, None])))
-    _draw_posterior(top, lens, cut.x.at, cut.layers.mean, cut.layers.std, objective)
+    _draw_posterior(top, lens, x, cut.layers, objective)
     _draw_paths(top, x, draws, lens)
     _draw_credits(middle, lens, x, cut.layers.weight)
     _draw_choice(bottom, x, cut.layers.base, cut.layers.weighted)
@@ -86,9 +86,9 @@ def plot_illustration(
     return grid.ravel()
 
 
-def _draw_posterior(ax: Axes, lens: Lens, x: Array, mean: Array, std: Array, objective: Objective | None) -> None:
-    ax.fill_between(x, mean - 1.96 * std, mean + 1.96 * std, color=BLUE, alpha=0.13, linewidth=0)
-    ax.plot(x, mean, color=BLUE, label="posterior mean")
+def _draw_posterior(ax: Axes, lens: Lens, x: Array, layers: Layers, objective: Objective | None) -> None:
+    ax.fill_between(x, layers.low, layers.high, color=BLUE, alpha=0.13, linewidth=0)
+    ax.plot(x, layers.mean, color=BLUE, label="posterior mean")
     if objective is not None:
         truth = np.array([objective(float(v)) for v in x])
         ax.plot(x, truth, color="black", linestyle="--", linewidth=1, label="objective")
@@ -173,10 +173,9 @@ def _draw_step(ax: Axes, opt: Optimizer, x: Array, truth: Array, best: float, *,
     """One row of the comparison; asks for the next point and returns its trial."""
     lens = Lens(opt)
     layers = lens.at_units(x[:, None])
-    band = 1.96 * layers.std
     low, high = float(truth.min()), float(truth.max())
     floor = low - 0.75 * (high - low)
-    ax.fill_between(x, layers.mean - band, layers.mean + band, color=BLUE, alpha=0.15, linewidth=0, label="95 % band")
+    ax.fill_between(x, layers.low, layers.high, color=BLUE, alpha=0.15, linewidth=0, label="95 % band")
     ax.plot(x, layers.mean, color=BLUE, linewidth=1.2, label="posterior mean")
     ax.plot(x, truth, color="black", linestyle="--", linewidth=0.9, label="objective")
     ax.plot([t.params["x"] for t in lens.trials], lens.values, "o", color=RED, label="observations")

@@ -57,6 +57,8 @@ class Layers:
 
     mean: Array
     std: Array
+    low: Array  # central 95 % of what the model believes; not symmetric where the outcome is transformed
+    high: Array
     credit: Array  # pi(x) in (0, 1], one everywhere while credit says nothing
     weight: Array  # w_t(x)
     base: Array  # alpha(x)
@@ -134,6 +136,22 @@ class Lens:
         """What was told."""
         return np.array([trial.value for trial in self.trials], dtype=float)
 
+    @cached_property
+    def window(self) -> tuple[float, float]:
+        """The range of values worth showing: what was told, and a little around it.
+
+        Where tails are drawn in (``outcome="robust"``) the model's belief far from the data is wide beyond any use.
+        """
+        low, high = float(self.values.min()), float(self.values.max())
+        margin = 0.15 * (high - low) or 0.1 * abs(high) or 1.0
+        return low - margin, high + margin
+
+    @property
+    def colors(self) -> dict[str, tuple[float, float]]:
+        """What the colours of a map span, where that is not simply all there is."""
+        low, high = self.window
+        return {"mean": (low, high), "std": (0.0, 0.5 * (high - low))}
+
     @property
     def credits(self) -> Array:  # (n,)
         return self.scores.credit
@@ -163,10 +181,12 @@ class Lens:
     def at_units(self, U: Array) -> Layers:  # (m, d)
         F = self.space.features(self.space.snap(U))
         with blas_threads(1):
-            mean, std = self._in_user_units(*self.model.gp.predict(F))
-            ones = np.ones(len(F))
-            weight = ones if self._credit is None else self._credit.weight(F)
-            return Layers(mean, std, self._field(F), weight, self.base(F), self.weighted(F))
+            y, spread = self.model.gp.predict(F)
+            mean, std = self._in_user_units(y, spread)
+            ends = self.to_user_units(y - 1.96 * spread), self.to_user_units(y + 1.96 * spread)
+            low, high = np.minimum(*ends), np.maximum(*ends)
+            weight = np.ones(len(F)) if self._credit is None else self._credit.weight(F)
+            return Layers(mean, std, low, high, self._field(F), weight, self.base(F), self.weighted(F))
 
     def to_user_units(self, y: Array) -> Array:
         """Values of the model (mean, paths) as the user would write them."""

@@ -134,14 +134,18 @@ def _has(lens: Lens, *names: str) -> bool:
 
 def _slice(lens: Lens, name: str, m: int) -> dict[str, Any]:
     cut = lens.slice(name, m=m)
-    return {"x": _axis(cut.x), "layers": _layers(cut.layers)}
+    low, high = lens.window
+    reach = high - low  # the plot shows the window: far beyond it no line can be seen
+    band = {name: _list(np.clip(getattr(cut.layers, name), low - reach, high + reach)) for name in ("low", "high")}
+    return {"x": _axis(cut.x), "layers": _layers(cut.layers) | band, "window": [_short(low), _short(high)]}
 
 
 def _map(lens: Lens, x: str, y: str, m: int) -> dict[str, Any] | None:
     if not _has(lens, x, y):
         return None
     cut = lens.map(x, y, m=m)
-    return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers)}
+    colors = {name: _list(ends) for name, ends in lens.colors.items()}
+    return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers), "colors": colors}
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

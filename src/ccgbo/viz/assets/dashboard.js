@@ -4,6 +4,7 @@
 (() => {
   const { card, el, fill, number, params } = ccgbo;
   const SECRET = document.querySelector('meta[name="page-secret"]').content;
+  const MOST_PENDING = 24;  // forms shown at once
   const PERIOD = 1000;  // milliseconds between two looks
   const title = document.getElementById("title");
   const chooser = document.getElementById("study");
@@ -40,6 +41,7 @@
       this.message = el("p", { class: "message", role: "status", "aria-live": "polite" });
       this.askButton = el("button", { type: "button", class: "primary", id: "ask", onclick: () => this.ask() }, "Suggest the next point");
       this.list = el("ul", { class: "pending-list", id: "pending" });
+      this.rest = el("p", { class: "note" });
       this.items = new Map();
       this.elsewhere = el("form", { id: "elsewhere", onsubmit: (event) => this.tellElsewhere(event) });
       this.shape = "";
@@ -47,6 +49,7 @@
         el("div", { class: "controls" }, this.askButton),
         this.message,
         this.list,
+        this.rest,
         el("details", { id: "more" }, el("summary", null, "Tell a point that was evaluated elsewhere"), this.elsewhere));
     }
 
@@ -122,7 +125,9 @@
 
     // Rows are kept while they stay: what somebody is typing must survive an update.
     update(data) {
-      const waiting = data.trials.id.filter((_, i) => data.trials.state[i] === "pending");
+      const pending = data.trials.id.filter((_, i) => data.trials.state[i] === "pending");
+      const waiting = pending.slice(0, MOST_PENDING);
+      this.rest.textContent = pending.length > waiting.length ? `and ${pending.length - waiting.length} more` : "";
       const shown = new Set(waiting);
       for (const [id, node] of this.items) {
         if (shown.has(id)) continue;

@@ -83,7 +83,7 @@ ccgbo.plots = (() => {
       { type: "scatter", mode: "lines", x: ids, y: line, line: { shape: "hv", color: BLUE, width: 2 }, hoverinfo: "skip" },
       dots(data, ids, ids.map((id) => data.value(id)), ids),
     ];
-    traces[1].marker.color = credit.map((c) => (c === null ? 0 : c));
+    traces[1].marker.color = known ? credit.map((c) => (c === null ? 0 : c)) : GREY;
     Object.assign(traces[1].marker, {
       colorscale: "Cividis", cmin: 0, cmax: 1, showscale: known, line: { color: "#5b6672", width: 0.6 },
       colorbar: { title: { text: "credit", side: "right" }, thickness: 10, outlinewidth: 0, len: 0.9 },
@@ -116,6 +116,7 @@ ccgbo.plots = (() => {
     const traces = [
       {
         type: "heatmap", x: cut.x.at, y: cut.y.at, z: cut.layers[layer], colorscale, hoverongaps: false,
+        zmin: (cut.colors[layer] || [])[0], zmax: (cut.colors[layer] || [])[1],
         colorbar: { thickness: 10, outlinewidth: 0, len: 0.95 },
         hovertemplate: `${label(cut.x.name)} %{x}<br>${label(cut.y.name)} %{y}<br>${title} %{z:.4g}<extra></extra>`,
       },
@@ -133,19 +134,22 @@ ccgbo.plots = (() => {
   function slice(data, cut) {
     const { x, layers } = cut;
     const mode = x.labels.length ? "markers" : "lines";
-    const band = (sign) => layers.mean.map((m, i) => (m === null ? null : m + sign * 1.96 * layers.std[i]));
     const ids = data.complete();
     const k = data.names.indexOf(x.name);
     const at = ids.map((id) => data.trials.at[k][data.row.get(id)]);
     const plain = { type: "scatter", hoverinfo: "skip" };
     const traces = [];
     if (mode === "lines") {
-      traces.push({ ...plain, mode, x: x.at, y: band(-1), line: { width: 0 } });
-      traces.push({ ...plain, mode, x: x.at, y: band(1), line: { width: 0 }, fill: "tonexty", fillcolor: "rgba(0,114,178,0.15)" });
+      traces.push({ ...plain, mode, x: x.at, y: layers.low, line: { width: 0 } });
+      traces.push({ ...plain, mode, x: x.at, y: layers.high, line: { width: 0 }, fill: "tonexty", fillcolor: "rgba(0,114,178,0.15)" });
     }
     traces.push({
       type: "scatter", mode, x: x.at, y: layers.mean, line: { color: BLUE, width: 2 }, marker: { color: BLUE, symbol: "square", size: 8 },
-      error_y: mode === "markers" ? { type: "data", array: layers.std.map((s) => (s === null ? 0 : 1.96 * s)) } : undefined,
+      error_y: mode === "markers" ? {
+        type: "data", symmetric: false,
+        array: layers.mean.map((m, i) => (m === null ? 0 : layers.high[i] - m)),
+        arrayminus: layers.mean.map((m, i) => (m === null ? 0 : m - layers.low[i])),
+      } : undefined,
       hovertemplate: "predicted %{y:.4g}<extra></extra>",
     });
     traces.push(dots(data, at, ids.map((id) => data.value(id)), ids, 0.7));
@@ -159,7 +163,7 @@ ccgbo.plots = (() => {
     return [traces, layout({
       margin: { l: 48, r: 8, t: 6, b: 40 },
       xaxis: { ...axisOf(x), anchor: "y2" },
-      yaxis: { domain: [0.36, 1] },
+      yaxis: { domain: [0.36, 1], range: cut.window },
       yaxis2: { domain: [0, 0.28], range: [-0.06, 1.1], gridcolor: "#e8ebef", zeroline: false, tickvals: [0, 1], automargin: true },
     })];
   }
@@ -179,7 +183,6 @@ ccgbo.plots = (() => {
   }
 
   function unitOf(p, at) {
-    if (at === null) return null;
     if (p.type === "categorical") return (at + 0.5) / p.choices.length;
     if (p.low === p.high) return 0.5;
     if (p.log) return (Math.log(at) - Math.log(p.low)) / (Math.log(p.high) - Math.log(p.low));
@@ -202,8 +205,10 @@ ccgbo.plots = (() => {
       for (const i of part) {
         const text = data.hover(ids[i]);
         shown.forEach(([p, j], k) => {
+          const at = data.trials.at[j][data.row.get(ids[i])];
+          if (at === null) return;  // inactive: the line passes by
           trace.x.push(k);
-          trace.y.push(unitOf(p, data.trials.at[j][data.row.get(ids[i])]));
+          trace.y.push(unitOf(p, at));
           trace.text.push(text);
         });
         trace.x.push(shown.length, null);
@@ -253,7 +258,7 @@ ccgbo.plots = (() => {
     };
     return [[trace], layout({
       margin: { l: 30, r: 46, t: 30, b: 44 },
-      xaxis: { title: { text: "share of the predicted variation it takes part in" }, rangemode: "tozero", tickformat: ".0%" },
+      xaxis: { rangemode: "tozero", tickformat: ".0%" },
       yaxis: { tickvals: shown.map((_, i) => i), ticktext: shown.map((s) => short(s[0])), showgrid: false },
     })];
   }

@@ -25,12 +25,13 @@ Object.assign(ccgbo, (() => {
     for (const state of study.trials.state) states[state] += 1;
     const best = study.best === null ? null : data.value(study.best);
     const rec = analysis.recommended;
+    const wait = states.complete ? "being computed …" : "needs a value";
     fill(
       node,
       tile("best value", number(best), best === null ? "no value yet" : `trial ${study.best}, ${study.direction}d`),
-      tile("recommended", rec ? number(rec.mean) : "–", rec ? `trial ${rec.id}, ± ${number(rec.std, 2)} by the model` : "needs a value"),
+      tile("recommended", rec ? number(rec.mean) : "–", rec ? `trial ${rec.id}, ± ${number(rec.std, 2)} by the model` : wait),
       tile("trials", String(states.complete), `complete · ${states.pending} pending · ${states.failed} failed`),
-      tile("estimated optimum", number(analysis.proxy), "mean of the maxima of posterior paths")
+      tile("estimated optimum", number(analysis.proxy), rec ? "mean of the maxima of posterior paths" : wait)
     );
   }
 
@@ -107,7 +108,8 @@ Object.assign(ccgbo, (() => {
     update(data) {
       this.data = data;
       const maps = data.analysis.maps || [];
-      const names = [...new Set(maps.flatMap((m) => [m.x.name, m.y.name]))];
+      const axes = new Map(maps.flatMap((m) => [[m.x.name, m.x], [m.y.name, m.y]]));
+      const names = [...axes.keys()].sort((a, b) => axes.get(a).labels.length - axes.get(b).labels.length);  // numbers first
       if (JSON.stringify([...names].sort()) !== this.names) {
         this.names = JSON.stringify([...names].sort());
         for (const [select, i] of [[this.x, 0], [this.y, 1]]) {
@@ -136,7 +138,7 @@ Object.assign(ccgbo, (() => {
   function transpose(cut) {
     const layers = {};
     for (const [key, grid] of Object.entries(cut.layers)) layers[key] = cut.x.at.map((_, i) => grid.map((row) => row[i]));
-    return { x: cut.y, y: cut.x, layers };
+    return { x: cut.y, y: cut.x, layers, colors: cut.colors };
   }
 
   class Slices {
@@ -175,7 +177,7 @@ Object.assign(ccgbo, (() => {
       card(5, "The credit story", null, storyNode),
       card(7, "Inside the model", null, mapView.node),
       card(6, "Credit over time", "Which observations (rows) steered the search, after how many observations (columns).", plots.overTime.node),
-      card(6, "Parameter importance", "By the model: total Sobol index of its prediction.", plots.importance.node),
+      card(6, "Parameter importance", "The share of the predicted variation that each takes part in (total Sobol index of the model).", plots.importance.node),
       card(12, "Along each parameter", "The other parameters are held at the recommended point.",
         legend(["line blue", "prediction, 95 % band"], ["dot red", "observation, sized by credit"], ["line red", "credit field"],
           ["line green", "acquisition with credit"], ["line green dotted", "without credit"]), slices.node),
