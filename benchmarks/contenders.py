@@ -149,7 +149,7 @@ class BayesOpt(UnitCube):
         self._names = [f"u{j:03d}" for j in range(space.d)]
         self._bo = BayesianOptimization(
             None,
-            {name: (0.0, 1.0) for name in self._names},
+            dict.fromkeys(self._names, (0.0, 1.0)),
             acquisition_function=UpperConfidenceBound(kappa=2.576),
             random_state=seed,
             verbose=0,

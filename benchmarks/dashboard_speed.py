@@ -97,7 +97,7 @@ def until_analysed(client: Client) -> tuple[float, float]:
 
 
 def first_paint(address: str) -> dict[str, float]:
-    """Milliseconds from navigation to the first contentful paint and to the trials being shown, in a fresh Chromium."""
+    """Milliseconds from navigation until something, the trials and their plot are shown, in a fresh Chromium."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.support.ui import WebDriverWait
@@ -113,21 +113,23 @@ def first_paint(address: str) -> dict[str, float]:
                 "Page.addScriptToEvaluateOnNewDocument",
                 {
                     "source": """
+                    window.at = {};
+                    const wanted = {table: '#trials tbody tr', plot: '.plot .main-svg .points path'};
                     new MutationObserver(() => {
-                      if (!window.shownAt && document.querySelector('#trials tbody tr')) window.shownAt = performance.now();
-                      if (!window.plotAt && document.querySelector('.plot .main-svg')) window.plotAt = performance.now();
+                      for (const [name, what] of Object.entries(wanted))
+                        if (!window.at[name] && document.querySelector(what)) window.at[name] = performance.now();
                     }).observe(document, {childList: true, subtree: true});
                     """
                 },
             )
             browser.get(address)
-            WebDriverWait(browser, 30).until(lambda b: b.execute_script("return window.plotAt && window.shownAt"))
+            WebDriverWait(browser, 30).until(lambda b: b.execute_script("return window.at.table && window.at.plot"))
             script = """
                 const paint = performance.getEntriesByName('first-contentful-paint')[0];
-                return {'first paint': paint.startTime, 'table of trials': window.shownAt, 'first plot': window.plotAt};
+                return [['first paint', paint.startTime], ['trials in the table', window.at.table],
+                        ['progress plot', window.at.plot]];
             """
-            found: dict[str, float] = browser.execute_script(script)
-            return found
+            return dict(browser.execute_script(script))
         finally:
             browser.quit()
 
@@ -148,7 +150,7 @@ def main() -> None:
             client = Client(int(found[1]))
             print(f"{trials} trials, {len(study.space)} parameters")
             for name, ms in first_paint(found[0]).items():
-                print(f"  {name:<28} {ms:7.0f} ms after navigation, the model's part still being computed")
+                print(f"  {name:<28} {ms:7.0f} ms after navigation")
             for label, n in (("update, analysis running", 10), ("update, analysis done", 10)):
                 if "done" in label:
                     credits, everything = until_analysed(client)

@@ -105,7 +105,9 @@ def run(args: argparse.Namespace) -> None:
         with path.open("a") as f:
             f.write(json.dumps(row, separators=(",", ":")) + "\n")
         left = (time.time() - started) / i * (len(cells) - i)
-        print(f"{i}/{len(cells)} {row['problem']} {row['contender']} {row['seed']}  left {left / 60:.1f} min", flush=True)
+        print(
+            f"{i}/{len(cells)} {row['problem']} {row['contender']} {row['seed']}  left {left / 60:.1f} min", flush=True
+        )
 
 
 def ausr(row: dict[str, Any]) -> float:
@@ -114,7 +116,7 @@ def ausr(row: dict[str, Any]) -> float:
 
 def report(args: argparse.Namespace) -> None:
     rows = [r for r in load(Path(args.output)) if r["budget"] == args.budget and r["noise"] == args.noise]
-    problems = [p for p in (args.problems.split(",") if args.problems else SETS[args.set])]
+    problems = args.problems.split(",") if args.problems else list(SETS[args.set])
     table: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for r in rows:
         table.setdefault((r["problem"], r["contender"]), {})[r["seed"]] = r
@@ -125,7 +127,7 @@ def report(args: argparse.Namespace) -> None:
         if seeds:
             cells = [f"{np.mean([ausr(table[p, c][s]) for s in seeds]):.4g}" for c in names]
             print(f"| {p} | {len(seeds)} | {' | '.join(cells)} |")
-    print(f"\nGeometric mean of AUSR ratios to {args.reference} (paired bootstrap over seeds, 95 %), final regret, time:\n")
+    print(f"\nGeometric mean of AUSR ratios to {args.reference} with 95 % paired-bootstrap intervals:\n")
     print("| contender | AUSR ratio | interval | final-regret ratio | ms per suggestion |\n|---|---|---|---|---|")
     for c in names:
         mean, low, high = ratio(table, problems, c, args.reference, ausr)

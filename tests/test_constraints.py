@@ -182,6 +182,8 @@ def test_a_conditional_parameter_counts_as_zero_while_inactive() -> None:
         (lambda: LinearConstraint({"x": 1}, upper=math.nan), "LinearConstraint.upper must be a number, got nan"),
         (lambda: LinearConstraint({"x": 1}, lower=2, upper=1), "lower must be <= upper"),
         (lambda: Space({"x": (0.0, 1.0)}, constraints=[3]), "must be LinearConstraint or callable, got 3"),
+        (lambda: Space({"x": (0.0, 1.0)}, constraints=3), "must be LinearConstraint or callable, got 3"),
+        (lambda: Optimizer({"x": (0.0, 1.0)}, constraint=3), "must be LinearConstraint or callable, got 3"),
         (lambda: Space({"x": (0.0, 1.0)}, constraints=LinearConstraint({"y": 1}, upper=1)), "unknown parameter: 'y'"),
         (lambda: Space({"x": ["a", "b"]}, constraints=LinearConstraint({"x": 1}, upper=1)), "the categorical 'x'"),
         (

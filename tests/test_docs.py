@@ -23,7 +23,7 @@ def test_the_code_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
     matplotlib.use("Agg")
     namespace: dict[str, object] = {"__name__": "__main__"}
     for number, code in enumerate(blocks(page), 1):
-        exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)  # noqa: S102
+        exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
 
 
 def test_the_readme_shows_both_set_up_commands() -> None:

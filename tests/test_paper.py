@@ -178,7 +178,7 @@ def test_trap_4_a_gradient_search_over_the_knn_field_sees_the_product(rng: np.ra
     gp = make_gp()
     factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), CreditSettings(tau=5.0), 0)
     base = UCB().bind(Context(gp, 0.0, None, rng))
-    weighted, values = weigh(base, "real", [factor], rng.random((100, 3)))
+    weighted, _ = weigh(base, "real", [factor], rng.random((100, 3)))
     x = rng.random((30, 3))
     np.testing.assert_allclose(weighted.gradient(x)[0], weighted(x), rtol=1e-9)  # type: ignore[attr-defined]
 

@@ -146,7 +146,43 @@ def test_a_good_category_among_bad_neighbours_is_found() -> None:
     assert opt.best.params["c"] == "e"
 
 
+def test_the_credit_field_measures_distance_as_the_model_does() -> None:
+    """A category that differs counts one, numbers by their place in the range, inactive parameters not at all."""
+    space = {
+        "c": ["a", "b", "z"],
+        "n": Int(1, 10),
+        "x": Float(0.0, 2.0, active_if={"c": "a"}),
+        "y": (0.0, 1.0),
+    }
+    opt = Optimizer(space, seed=0, n_initial=2, credit={"n_neighbours": 3})
+    opt.tell({"c": "b", "n": 1, "y": 0.5}, 0.0)
+    opt.tell({"c": "z", "n": 4, "y": 0.5}, 0.5)
+    opt.tell({"c": "b", "n": 10, "y": 0.0}, 1.0)
+    trial = opt.ask()
+    while trial.params["c"] == "a":
+        opt.tell(trial, -1.0)
+        trial = opt.ask()
+    here = trial.params
+    near = {n.trial_id: n.distance for n in opt.explain(trial).neighbours}
+    for t in opt.trials[:3]:
+        if t.id in near:
+            numbers = ((here["n"] - t.params["n"]) / 10) ** 2 + (here["y"] - t.params["y"]) ** 2
+            assert near[t.id] == pytest.approx(math.sqrt(numbers + (here["c"] != t.params["c"])))
+    assert set(near) & {0, 1, 2}
+
+
 # -- the model sees what will be evaluated
+
+
+def test_the_model_sees_the_rounded_value() -> None:
+    """Whatever position is drawn inside a cell, the features are those of the value that is evaluated."""
+    space = Space({"n": (1, 4), "s": Float(0.0, 1.0, step=0.25), "m": Int(1, 100, log=True)})
+    rng = np.random.default_rng(0)
+    U = space.snap(rng.random((200, 3)))
+    told = np.array([space.encode(params) for params in space.decode_rows(U)])
+    assert np.allclose(space.features(U), space.features(told), atol=1e-15)
+    assert len(np.unique(space.features(U)[:, 0])) == 4
+    assert len(np.unique(space.features(U)[:, 1])) == 5
 
 
 @settings(max_examples=20)

@@ -203,7 +203,7 @@ def test_two_thousand_random_steps_raise_nothing_undocumented() -> None:
     run_state_machine_as_test(
         Session,
         settings=settings(
-            max_examples=60,
+            max_examples=70,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import ccgbo
+from ccgbo.acquisition import Alternate
 from ccgbo.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
 from ccgbo.storage.workers import this_worker
 
@@ -191,8 +192,13 @@ def peak(params: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [("acquisition", Mine()), ("constraint", below), ("prior", peak)],
-    ids=["own", "predicate", "density"],
+    [
+        ("acquisition", Mine()),
+        ("acquisition", Alternate(explore=Mine())),
+        ("constraint", below),
+        ("prior", peak),
+    ],
+    ids=["own", "own-inside", "predicate", "density"],
 )
 def test_what_a_file_cannot_hold_is_passed_again(path: Path, name: str, given: Any) -> None:
     uncut = ccgbo.Optimizer(SPACE, seed=0, n_initial=4, **{name: given})
@@ -213,7 +219,7 @@ def test_what_a_file_cannot_hold_is_passed_again(path: Path, name: str, given: A
 
 def test_another_acquisition_in_the_place_of_a_withheld_one_is_refused(path: Path) -> None:
     ccgbo.Study(path, SPACE, acquisition=Mine()).close()
-    with pytest.raises(ccgbo.SettingError, match="acquisition must be the study's Mine, got UCB"):
+    with pytest.raises(ccgbo.SettingError, match=r"acquisition must be that of the study, .*Mine.*, got UCB"):
         ccgbo.Study(path, acquisition="ucb")
 
 

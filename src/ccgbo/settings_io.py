@@ -67,12 +67,18 @@ def settings_from_dict(data: Mapping[str, Any], acquisition: Acquisition | None 
     settings = _decode(data)
     if not isinstance(settings, Settings):
         raise StorageError(f"a study's settings must be stored as settings, got {data.get('type')!r}.")
-    missing = settings.acquisition
-    if isinstance(missing, Withheld) and acquisition is not None:
-        if name_of(acquisition) != missing.name:
-            raise SettingError(f"acquisition must be the study's {missing.name}, got {name_of(acquisition)}.")
-        return replace(settings, acquisition=acquisition)
-    return settings
+    if acquisition is None or not has_withheld(data.get("acquisition")):
+        return settings
+    if _encode(acquisition) != data["acquisition"]:
+        raise SettingError(f"acquisition must be that of the study, {settings.acquisition!r}, got {acquisition!r}.")
+    return replace(settings, acquisition=acquisition)
+
+
+def has_withheld(data: Any) -> bool:
+    """Whether an encoded setting, or a part of it, is the user's own."""
+    if not isinstance(data, Mapping):
+        return False
+    return data.get("type") == WITHHELD or any(has_withheld(value) for value in data.values())
 
 
 def _decode(data: Any) -> Any:

@@ -39,7 +39,7 @@ def test_the_gradient_matches_finite_differences(settings: FitSettings, groups: 
     X, y = draw()
     given_noise = np.where(np.arange(40) % 3 == 0, 0.02, np.nan)
     energy = Energy(X, y, np.array(groups), settings, given_noise)
-    theta = np.array([0.1, -0.4, 0.3][: energy.g] + [0.2, -2.0])
+    theta = np.array([*[0.1, -0.4, 0.3][: energy.g], 0.2, -2.0])
     numeric = approx_fprime(theta, lambda t: energy(t)[0], 1e-6)
     np.testing.assert_allclose(energy(theta)[1], numeric, atol=1e-5)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -136,6 +138,17 @@ def test_the_lens_speaks_in_the_users_units_when_minimising() -> None:
     assert lens.observed[0] == pytest.approx(lens.values, abs=1.0)
     assert lens.proxy < 101.0  # near the minimum, not the maximum of 124
     assert lens.credits[int(np.argmin(lens.values))] > 0.8
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_the_band_lies_around_the_mean_and_holds_the_observations(direction: Any) -> None:
+    values = [0.0, 0.9, 1.0, 1.1, 1.0, 0.95, -40.0]  # an outlier, so that the robust outcome bends
+    lens = viz.Lens(told(values, direction))
+    layers = lens.at([{"x": i / 10} for i in range(11)])
+    assert np.all(layers.low <= layers.mean)
+    assert np.all(layers.mean <= layers.high)
+    assert np.mean((layers.low[:7] <= values) & (values <= layers.high[:7])) >= 5 / 7
+    assert lens.window[0] < -40.0 < 1.1 < lens.window[1]
 
 
 def test_a_map_hides_what_the_constraints_forbid() -> None:
@@ -333,6 +346,16 @@ def test_the_six_steps_start_alike_and_report_falling_regret() -> None:
 def test_the_illustration_refuses_more_than_one_parameter(finished: Optimizer) -> None:
     with pytest.raises(SettingError, match="one parameter"):
         viz.plot_illustration(finished)
+
+
+# -- the example
+
+
+def test_the_example_saves_every_figure(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "figures.py"
+    done = [sys.executable, str(example), str(tmp_path / "figures")]
+    subprocess.run(done, check=True, env=os.environ | {"MPLBACKEND": "Agg"})
+    assert len(list((tmp_path / "figures").glob("*.png"))) == 10
 
 
 # -- what is loaded when

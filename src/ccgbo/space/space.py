@@ -11,7 +11,7 @@ its range (a categorical at the origin of its columns): two points in which it i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -49,9 +49,7 @@ class Space(Mapping[str, Parameter]):
         self.names = tuple(self._parameters)
         self.parameters = tuple(self._parameters.values())
         self.d = len(self.names)
-        if callable(constraints) or isinstance(constraints, LinearConstraint):
-            constraints = (constraints,)
-        self.constraints = tuple(constraints)
+        self.constraints = _listed(constraints)
         for c in self.constraints:
             self._check_constraint(c)
         self._predicates = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
@@ -323,5 +321,10 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     made: Space = space
     if constraint is None:
         return made
-    extra = [constraint] if callable(constraint) or isinstance(constraint, LinearConstraint) else list(constraint)
-    return Space(dict(made), constraints=[*made.constraints, *extra])
+    return Space(dict(made), constraints=[*made.constraints, *_listed(constraint)])
+
+
+def _listed(constraints: Any) -> tuple[LinearConstraint | Predicate, ...]:
+    """One constraint or several, as a tuple."""
+    several = isinstance(constraints, Iterable) and not callable(constraints)
+    return tuple(constraints) if several else (constraints,)

@@ -19,7 +19,7 @@ from ccgbo.optimizer import STATE_VERSION, Optimizer
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction
 from ccgbo.settings_io import (
-    TAGS,
+    has_withheld,
     predicates_of,
     prior_from_dict,
     prior_to_dict,
@@ -73,16 +73,17 @@ def define(given: Given) -> StudyRow:
         **given.settings,
     )
     prior = None if given.prior is None else prior_to_dict(given.prior)
+    settings = settings_to_dict(optimizer.settings)
     withheld = {
         "constraint": bool(predicates_of(optimizer.space)),
         "prior": given.prior is not None and prior is None,
-        "acquisition": type(optimizer.settings.acquisition) not in TAGS,
+        "acquisition": has_withheld(settings["acquisition"]),
     }
     return StudyRow(
         name="",
         direction=optimizer.direction,
         space=_plain(storable_space(optimizer.space)),
-        settings=_plain(settings_to_dict(optimizer.settings)),
+        settings=_plain(settings),
         prior=_plain(prior),
         withheld=[name for name, is_withheld in withheld.items() if is_withheld],
         cursor=pack(optimizer),

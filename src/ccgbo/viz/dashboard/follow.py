@@ -1,23 +1,19 @@
 """A study as the page sees it.
 
 Trials are read on every question, which costs little: a study in memory only takes in what changed. What needs the
-model is computed by one thread beside the requests, and the last known answer is served meanwhile.
+model is computed beside the requests (analyst.py), and the last known answer is served meanwhile.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
-from ccgbo.errors import StorageError
 from ccgbo.records import Trial
 from ccgbo.study import Study
-from ccgbo.viz.payload import analysis_stages, study_payload, to_json
-
-log = logging.getLogger("ccgbo")
+from ccgbo.viz.dashboard.analyst import Analyst
+from ccgbo.viz.payload import study_payload, to_json
 
 REST = 2.0  # an analysis that took s seconds is followed by REST * s without one: the study's own work goes first
 
@@ -25,15 +21,14 @@ REST = 2.0  # an analysis that took s seconds is followed by REST * s without on
 class Follower:
     """One study of a file, for any number of requests at once."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self.path, self.name = path, name
+    def __init__(self, path: Path, name: str, analyst: Analyst) -> None:
+        self.name, self._analyst = name, analyst
         self._study = Study(path, name=name)
         self._lock = threading.Lock()
         self._trials: tuple[Trial, ...] | None = None
         self._revision = 0  # of the trials, counted here
         self._json: bytes | None = None  # of the trials at that revision
-        self._known: dict[str, Any] = {}  # the last analysis
-        self._analysis, self._analysis_version = b"{}", 0  # as it is served
+        self._analysis, self._analysis_version = b"{}", 0
         self._analysed = -1  # revision that the last analysis began with
         self._busy, self._not_before = False, 0.0
 
@@ -79,32 +74,21 @@ class Follower:
     def _analyse(self) -> None:
         began = time.monotonic()
         try:
-            with Study(self.path, name=self.name) as study:  # its own connection: requests do not wait for it
-                optimizer = study.optimizer()
-            for stage in analysis_stages(optimizer):
-                self._known = stage if "message" in stage else self._known | stage  # older maps until the new are there
-                self._publish(to_json(self._known))
-        except StorageError as error:  # the file went away; the next pulse says so to the page
-            self._publish(to_json({"message": str(error)}))
-        except Exception:  # the page must live on; the cause belongs to whoever runs the command
-            log.exception("the analysis of the study %r failed", self.name)
-            self._publish(to_json({"message": "The analysis failed; the terminal says why."}))
+            for stage in self._analyst.stages(self.name):
+                with self._lock:
+                    self._analysis = stage
+                    self._analysis_version += 1
         finally:
             with self._lock:
                 self._busy = False
                 self._not_before = time.monotonic() + REST * (time.monotonic() - began)
-
-    def _publish(self, text: str) -> None:
-        with self._lock:
-            self._analysis = text.encode("utf-8")
-            self._analysis_version += 1
 
 
 class Followers:
     """The studies of one file, each followed once somebody looks at it."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self._analyst = path, Analyst(path)
         self._lock = threading.Lock()
         self._by_name: dict[str, Follower] = {}
 
@@ -112,7 +96,7 @@ class Followers:
         """Raises StudyNotFoundError for a name that the file does not have."""
         with self._lock:
             if name not in self._by_name:
-                self._by_name[name] = Follower(self.path, name)
+                self._by_name[name] = Follower(self.path, name, self._analyst)
             return self._by_name[name]
 
     def forget(self, name: str) -> None:
@@ -123,6 +107,7 @@ class Followers:
             gone.close()
 
     def close(self) -> None:
+        self._analyst.close()
         with self._lock:
             for follower in self._by_name.values():
                 follower.close()

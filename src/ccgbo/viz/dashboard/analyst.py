@@ -1,0 +1,113 @@
+"""The model's part of the page, in a process of its own: it needs a processor for seconds, and no request may wait.
+
+    dashboard                      python -m ccgbo.viz.dashboard.analyst FILE
+    name of a study, as JSON  -->
+                              <--  the analysis so far, one line of JSON per stage
+                              <--  an empty line
+
+The child works at a low priority and ends when its input does, so it cannot outlive the dashboard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ccgbo.errors import CcgboError
+from ccgbo.study import Study
+from ccgbo.viz.payload import analysis_stages, to_json
+
+NICENESS = 10
+
+
+class Analyst:
+    """The dashboard's end of it; starts the process when it is first needed, and again if it died."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turn = threading.Lock()  # one analysis at a time
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def stages(self, name: str) -> Iterator[bytes]:
+        """The analysis of a study as it grows. Ends early if the process does."""
+        with self._turn:
+            process = self._started()
+            if process is None:
+                return
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                process.stdin.write(json.dumps(name).encode("ascii") + b"\n")
+                process.stdin.flush()
+            except BrokenPipeError:
+                return
+            for line in iter(process.stdout.readline, b""):
+                if line == b"\n":
+                    return
+                yield line
+
+    def _started(self) -> subprocess.Popen[bytes] | None:
+        if self._closed:
+            return None
+        if self._process is not None and self._process.poll() is not None:
+            self._let_go()
+        if self._process is None:
+            command = [sys.executable, "-m", __name__, str(self._path)]
+            # its own session: Ctrl-C is for the dashboard, which then closes it
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            )
+        return self._process
+
+    def close(self) -> None:
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()  # whoever reads from it sees its end
+        with self._turn:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._process is not None:
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        self._process = None
+
+
+def analyse(path: Path, name: str, known: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The stages of an analysis; what is not there yet is taken from the one before."""
+    try:
+        with Study(path, name=name) as study:
+            optimizer = study.optimizer()
+        for stage in analysis_stages(optimizer):
+            yield stage if "message" in stage else known | stage
+    except CcgboError as error:
+        yield {"message": str(error)}
+    except Exception:  # the page must live on; the cause belongs to whoever runs the command
+        traceback.print_exc()
+        yield {"message": "The analysis failed; the terminal says why."}
+
+
+def main(path: Path) -> None:
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    last: dict[str, dict[str, Any]] = {}
+    for line in sys.stdin:
+        name = json.loads(line)
+        for stage in analyse(path, name, last.get(name, {})):
+            last[name] = stage
+            print(to_json(stage), flush=True)
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
