@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 export OMP_NUM_THREADS := 1
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: demo test lint types fast heavy system docs clean
 

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ccgbo import UCB, LogEI, Optimizer, Space, ThompsonSampling
+from ccgbo import UCB, Alternate, LogEI, Optimizer, Space
 from ccgbo.presets import DEFAULT, Settings
+from ccgbo.surrogate.fit import HVARFNER
 
 
 class Contender(Protocol):
@@ -169,10 +170,6 @@ class BayesOpt(UnitCube):
         return self.space.decode(np.array([float(point[name]) for name in self._names]))
 
 
-def settings(**changes: Any) -> dict[str, Any]:
-    return changes
-
-
 SAME = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the default's surrogate and search, no credit
 
 CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
@@ -194,4 +191,19 @@ def variant(preset: Settings = DEFAULT, **changes: Any) -> Callable[[Space, int]
     return lambda s, k: Ours(s, k, preset=preset, **changes)
 
 
-__all__ = ["CONTENDERS", "SAME", "Contender", "Ours", "ThompsonSampling", "variant"]
+# What the default was chosen among, on the choosing set only.
+CONTENDERS |= {
+    "choice ucb 1.5": variant(SAME, acquisition=UCB(beta=1.5)),
+    "choice ts": variant(SAME, acquisition="ts"),
+    "choice jes": variant(SAME, acquisition="jes"),
+    "choice ucb credit": variant(acquisition=UCB(beta=2.576)),
+    "choice ts credit": variant(acquisition="ts", credit={"strength": 0.9, "tau": 10.0}),
+    "choice jes credit": variant(acquisition="jes"),
+    "choice alternate ts": variant(acquisition=Alternate(), credit={"strength": 0.9, "tau": 10.0}),
+    "choice no robust outcome": variant(outcome="standardize"),
+    "choice smooth field": variant(credit={"field": "smooth"}),
+    "choice independent prior": variant(fit={"lengthscale_prior": HVARFNER}),
+    "choice maximum likelihood": variant(
+        fit={"lengthscale_prior": None, "noise_prior": None, "signal_prior": None},
+    ),
+}

@@ -86,6 +86,8 @@ def draw_space(rng: Rng) -> Space:
         constraints.append(LinearConstraint({plain[0]: 1.0}, upper=float(p.low) + 0.7 * float(p.high - p.low)))
     if rng.random() < 0.15:
         constraints.append(lambda params: len(repr(sorted(params.items(), key=str))) % 3 != 0)
+    if rng.random() < 0.02:
+        constraints.append(lambda _: False)
     return Space(parameters, constraints=constraints)
 
 
@@ -133,6 +135,13 @@ class Run:
         self.over = False
         self.observed = 0  # finite values told
         self.opt = Optimizer(self.space, **self.settings)
+        traits = {
+            "conditional space": self.space.conditional,
+            "constrained space": self.space.constraints,
+            "finite space": self.space.cardinality,
+            "belief about the optimum": "prior" in self.settings,
+        }
+        tried.update(name for name, present in traits.items() if present)
 
     def step(self) -> None:
         actions = (

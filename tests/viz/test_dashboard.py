@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from ccgbo import Float, MissingExtraError, StorageError, StudyNotFoundError
 from ccgbo.storage import delete_study
 from ccgbo.study import Study
 from ccgbo.viz.cli import dashboard as dashboard_command
+from ccgbo.viz.dashboard.analyst import Analyst, analyse
 from ccgbo.viz.dashboard.guard import is_loopback
 from ccgbo.viz.dashboard.serve import address, serve
 
@@ -106,6 +108,37 @@ def test_a_study_without_values_is_shown_and_says_why_there_is_no_model(tmp_path
         client.get("/api/pulse?study=net")
         found = wait_for(lambda: client.get("/api/analysis?study=net")[1])
         assert "no observation yet" in found["message"]
+
+
+def test_the_analyst_is_started_again_after_it_died_and_ends_with_the_dashboard(study_path: Path) -> None:
+    analyst = Analyst(study_path)
+    assert len(list(analyst.stages("net"))) == 2
+    first = analyst._process
+    assert first is not None
+    assert "no study 'other'" in json.loads(next(analyst.stages("other")))["message"]
+    assert first.wait(10) != 0  # nobody read on: what was left must not be taken for the next answer
+    *_, last = analyst.stages("net")
+    assert "over_time" in json.loads(last)
+    second = analyst._process
+    assert second is not None
+    assert second is not first
+    analyst.close()
+    assert second.poll() is not None
+    assert list(analyst.stages("net")) == []
+
+
+def test_what_a_new_analysis_has_not_reached_yet_is_kept_from_the_last(study_path: Path) -> None:
+    stages = list(analyse(study_path, "net", {"over_time": "old", "proxy": "old"}))
+    assert (stages[0]["over_time"], stages[0]["proxy"] == "old") == ("old", False)
+    assert stages[1]["over_time"] != "old"
+
+
+def test_an_analysis_that_breaks_leaves_a_message(
+    study_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ccgbo.viz.payload.Lens", lambda _: 1 / 0)
+    assert list(analyse(study_path, "net", {})) == [{"message": "The analysis failed; the terminal says why."}]
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_study_that_is_not_there_or_was_deleted_is_not_found(dashboard: Client, study_path: Path) -> None:

@@ -60,7 +60,7 @@ ccgbo.plots = (() => {
       text: ids.map((id) => data.hover(id)),
       hovertemplate: "%{text}<extra></extra>",
       marker: {
-        size: credit.map((c) => size(c, scale)),
+        size: credit.some((c) => c !== null) ? credit.map((c) => size(c, scale)) : size(null, scale),  // one size draws faster
         color: RED,
         opacity: 0.9,
         line: { color: "#fff", width: 1 },

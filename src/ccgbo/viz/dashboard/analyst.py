@@ -49,10 +49,14 @@ class Analyst:
                 process.stdin.flush()
             except BrokenPipeError:
                 return
-            for line in iter(process.stdout.readline, b""):
-                if line == b"\n":
-                    return
-                yield line
+            try:
+                for line in iter(process.stdout.readline, b""):
+                    if line == b"\n":
+                        return
+                    yield line
+            except GeneratorExit:  # nobody will read the rest, which the next analysis would take for its own
+                process.kill()
+                raise
 
     def _started(self) -> subprocess.Popen[bytes] | None:
         if self._closed:

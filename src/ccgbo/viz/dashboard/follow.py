@@ -72,7 +72,7 @@ class Follower:
         threading.Thread(target=self._analyse, name=f"ccgbo-analysis-{self.name}", daemon=True).start()
 
     def _analyse(self) -> None:
-        began = time.monotonic()
+        began, before = time.monotonic(), self._analysis_version
         try:
             for stage in self._analyst.stages(self.name):
                 with self._lock:
@@ -81,7 +81,9 @@ class Follower:
         finally:
             with self._lock:
                 self._busy = False
-                self._not_before = time.monotonic() + REST * (time.monotonic() - began)
+                if self._analysis_version == before:
+                    self._analysed = -1  # the process died: try again
+                self._not_before = time.monotonic() + max(1.0, REST * (time.monotonic() - began))
 
 
 class Followers:
