@@ -17,7 +17,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
-	$(PIP) -e '.[plot,dashboard]'
+	$(PIP) -e '.[plot,dashboard,sklearn]'
 	touch $@
 
 # torch first and alone: the pinned CPU build must be there before anything asks for "some torch"

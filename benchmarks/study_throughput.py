@@ -106,9 +106,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for label, settings in (("initial design only", {"n_initial": total}), ("model", {})):
             seconds = in_parallel(f"{folder}/{label}.db", args.processes, args.trials, settings)
+            print(f"  {label:<22}  {total:,} recorded in {seconds:6.1f} s: {total / seconds:6.1f} trials/s", flush=True)
             alone = in_memory(total, settings)
-            print(f"  {label:<22}  {total:,} recorded in {seconds:6.1f} s: {total / seconds:6.1f} trials/s", end="")
-            print(f"   (one optimizer in memory: {total / alone:6.1f} trials/s)", flush=True)
+            print(f"  {'':<22}  one optimizer in memory:    {total / alone:6.1f} trials/s", flush=True)
         many_trials(f"{folder}/many.db", args.many)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from space_strategies import CHOICES  # noqa: F401 - loads the profile
 
 from ccgbo import Optimizer, SettingError
+from ccgbo.explain import in_user_units
 from ccgbo.presets import PAPER
 from ccgbo.surrogate.outcome import OUTCOMES, Robust, Standardize, fit_outcome
 
@@ -110,10 +111,13 @@ def test_the_robust_map_is_off_unless_asked_for_in_the_paper_preset() -> None:
         Optimizer({"x": (0.0, 1.0)}, outcome="log")
 
 
-def test_a_deviation_in_user_units_is_finite_for_the_largest_values() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=0, n_initial=2)
+@pytest.mark.parametrize("outcome", sorted(OUTCOMES))
+def test_a_deviation_in_user_units_is_finite_for_the_largest_values(outcome: str) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=0, n_initial=2, outcome=outcome)
     for x, value in ((0.1, 1.7e308), (0.5, -1.7e308), (0.9, 1.0)):
         opt.tell({"x": x}, value)
     best = opt.recommend()
     assert math.isfinite(best.mean)
     assert math.isfinite(best.std)
+    model = opt._posterior(commit=False)
+    assert all(math.isfinite(v) for v in in_user_units(model, 30.0, 1000.0, -1.0))

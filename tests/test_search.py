@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from space_strategies import spaces
 
 from ccgbo import Categorical, Float, Int, Optimizer, SearchSettings, SettingError, Space, SpaceExhaustedError
+from ccgbo.credit.scores import score
 from ccgbo.search import Taken, any_free, maximise, movable, near, scatter
 from ccgbo.surrogate import linalg
 
@@ -32,10 +33,10 @@ def find(
 ) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     U = scatter(space, SETTINGS, rng)
-    score = by_params(space, f)
+    value = by_params(space, f)
     used = Taken(np.empty((0, space.p)) if taken is None else space.features(taken), space)
     scale = np.full(space.p, 0.5)
-    return space.decode(maximise(score, space, U, score(space.features(U)), SETTINGS, used, scale=scale, rng=rng))
+    return space.decode(maximise(value, space, U, value(space.features(U)), SETTINGS, used, scale=scale, rng=rng))
 
 
 # -- the optimum of a mixed score
@@ -290,6 +291,35 @@ def test_points_with_an_infinite_or_missing_score_are_passed_over_and_reported_o
     assert [r.getMessage() for r in caplog.records] == [
         "the acquisition is not finite at 3 of 10 points: they are passed over"
     ]
+
+
+def test_a_proxy_that_is_not_finite_gives_no_credit_and_is_reported_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linalg, "_reported", set())
+    with caplog.at_level(logging.WARNING, logger="ccgbo"):
+        for z in (math.nan, math.inf):
+            assert not score(np.arange(4.0), np.ones(4), z).informative
+    assert [r.getMessage() for r in caplog.records] == ["the proxy of the optimum is nan: no credit is given"]
+
+
+class Nonsense:
+    """A user's acquisition that is never a number."""
+
+    scale = "real"
+    needs_optima = False
+
+    def bind(self, context: Any) -> Callable[[Array], Array]:  # noqa: ARG002
+        return lambda x: np.full(len(x), math.nan)
+
+
+def test_an_acquisition_that_is_never_a_number_still_ends_in_valid_suggestions() -> None:
+    opt = Optimizer({"x": (0.0, 1.0), "c": ["a", "b"]}, seed=0, n_initial=2, acquisition=Nonsense(), credit=False)
+    for i in range(5):
+        trial = opt.ask()
+        opt.space.encode(trial.params)
+        opt.tell(trial, float(i))
+    assert len({tuple(t.params.values()) for t in opt.trials}) == 5
 
 
 @pytest.mark.parametrize(

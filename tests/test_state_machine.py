@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -213,3 +217,33 @@ def test_two_thousand_random_steps_raise_nothing_undocumented() -> None:
     )
     assert COUNTS["steps"] >= 2000
     assert COUNTS["model"] >= 200  # not only initial designs
+
+
+# -- the fuzz script
+
+
+@pytest.fixture
+def fuzz(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
+    return importlib.import_module("fuzz")
+
+
+def test_the_fuzz_script_says_what_it_tried(
+    fuzz: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["fuzz.py", "--minutes", "0", "--seed", "5"])
+    assert fuzz.main() == 0
+    assert capsys.readouterr().out.startswith("1 runs, ")
+
+
+def test_the_fuzz_script_says_how_to_repeat_a_failure(
+    fuzz: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def forgetful(self: Optimizer, trial: Trial, *_: Any, **__: Any) -> Trial:
+        del self._history._pending[trial.id]  # a tell that loses the value
+        return trial
+
+    monkeypatch.setattr(Optimizer, "tell", forgetful)
+    monkeypatch.setattr(sys, "argv", ["fuzz.py", "--minutes", "1", "--seed", "5"])
+    assert fuzz.main() == 1
+    assert "repeat: python benchmarks/fuzz.py --seed 5 --run 0" in capsys.readouterr().out

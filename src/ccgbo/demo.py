@@ -27,7 +27,7 @@ def run_demo(folder: Path, n_trials: int, echo: Echo) -> Path | None:
     path = folder / "demo.db"
     if path.exists() and name in [info.name for info in list_studies(path)]:
         delete_study(path, name)  # a demonstration starts from the beginning
-    with Study(path, space, name=name, direction="maximize", seed=1) as study:
+    with Study(path, space, name=name, direction="maximize", seed=0) as study:
         echo(f"{name}: {n_trials} trials over {', '.join(space)}; the study is in {path}")
         result = study.run(f, n_trials=n_trials)
         echo(repr(result))

@@ -15,6 +15,7 @@ from ccgbo.history import History
 from ccgbo.model import Model
 from ccgbo.presets import Settings
 from ccgbo.records import Explanation, Neighbour
+from ccgbo.surrogate.outcome import LARGEST
 
 Array = NDArray[np.float64]
 
@@ -22,7 +23,8 @@ Array = NDArray[np.float64]
 def in_user_units(model: Model, mean: float, std: float, sign: float) -> tuple[float, float]:
     """Mean and standard deviation of the model as the user would write them."""
     y = np.array([float(mean)])
-    return sign * float(model.outcome.inverse(y)[0]), float(std) * float(model.outcome.slope(y)[0])
+    deviation = float(std) * float(model.outcome.slope(y)[0])
+    return sign * float(model.outcome.inverse(y)[0]), min(deviation, LARGEST)
 
 
 def explain_choice(

@@ -198,7 +198,7 @@ def test_a_failed_trial_is_remembered_as_a_place_to_avoid() -> None:
     failed = {t.number for t in study.trials if t.state == TrialState.FAIL}
     assert failed
     assert set(sampler.credits(study)) == set(range(30)) - failed
-    assert len({t.params["x"] for t in study.trials}) == 30
+    assert sum(number >= 20 for number in failed) <= 6
     assert 0.6 < study.best_params["x"] <= 0.7
 
 

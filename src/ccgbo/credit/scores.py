@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgbo.surrogate.linalg import report_once
+
 Array = NDArray[np.float64]
 
 EPS = 1e-6  # eps_c: stabilises Eq. (3); the paper gives no value
@@ -55,7 +57,8 @@ def score(
 def log_likelihood(mean: Array, std: Array, z: float, *, eps: float = EPS) -> Array:
     """log l_i = log N(Z_t; mu_i, sigma_i^2 + eps_c), Eq. (3)."""
     if not np.isfinite(z):
-        return np.zeros_like(mean)  # no proxy: nobody is told apart
+        report_once("proxy", "the proxy of the optimum is %s: no credit is given", z)
+        return np.zeros_like(mean)  # nobody is told apart
     var = std**2 + eps
     result: Array = -0.5 * np.log(2.0 * np.pi * var) - 0.5 * (z - mean) ** 2 / var
     return result

@@ -71,15 +71,15 @@ class Robust:
                                            y = sign(z) (knee + log(1 + log(1 + |z| - knee)))    beyond
 
     continuous with a continuous slope; the result is standardised once more. The double logarithm puts a value of 1e12
-    spreads at 5.3: a single one left it at 56 with a knee of 2, where it still drowned the others.
+    spreads at 6.4, where a single logarithm leaves it at 30 and lets it drown the others.
     """
 
     first: Standardize
     last: Standardize
-    knee: float = 2.0
+    knee: float = 3.0
 
     @classmethod
-    def fitted(cls, values: Array, knee: float = 2.0) -> Robust:
+    def fitted(cls, values: Array, knee: float = 3.0) -> Robust:
         median = 4.0 * float(np.median(0.25 * values))  # quarters: the sum of two values may exceed the largest float
         deviation = np.abs(0.25 * values - 0.25 * median)
         spread = float(np.median(deviation))

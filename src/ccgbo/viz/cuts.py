@@ -112,7 +112,7 @@ def plot_slices(
         if column == 0:
             top.set_ylabel("value")
             bottom.set_ylabel("share of its maximum")
-            bottom.legend(loc="best", fontsize="small")
+            bottom.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize="small", borderpad=0.2)
     return grid
 
 
