@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import matplotlib
 import pytest
+
+from ccgbo import Optimizer
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,6 +33,13 @@ def test_the_code_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
 def test_the_readme_shows_both_set_up_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make demo" in text and "make test" in text
+
+
+def test_the_algorithm_printed_in_the_readme_is_the_code() -> None:
+    printed = re.findall(
+        r"^```py\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert printed == [textwrap.dedent(inspect.getsource(Optimizer._suggest))]
 
 
 def test_every_page_of_the_site_exists_and_every_page_is_on_the_site() -> None:

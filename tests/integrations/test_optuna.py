@@ -177,6 +177,29 @@ def test_processes_that_choose_at_the_same_time_do_not_choose_the_same() -> None
     assert smallest_gap(points) > 0.01
 
 
+def test_a_choice_that_another_process_overtakes_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = InMemoryStorage()
+    study = run(12, CCGBOSampler(seed=0), study_name="s", storage=storage)
+    slow, fast = CCGBOSampler(seed=0), study.ask()
+    trial = next(t for t in study.get_trials() if t.number == 12)
+    alone = slow.sample_relative(study, trial, dict(study.trials[0].distributions))
+    ask, overtaken = CCGBOSampler._ask, []
+
+    def ask_slowly(self: CCGBOSampler, *arguments: Any) -> Any:
+        asked = ask(self, *arguments)
+        if self is slow and not overtaken:
+            other = study.ask(fixed_distributions=study.trials[0].distributions)
+            overtaken.append(other.params)
+        return asked
+
+    monkeypatch.setattr(CCGBOSampler, "_ask", ask_slowly)
+    slow = CCGBOSampler(seed=0)
+    chosen = slow.sample_relative(study, trial, dict(study.trials[0].distributions))
+    assert fast.number == 12
+    assert smallest_gap([chosen, overtaken[0]]) > 0.01
+    assert chosen != alone
+
+
 def test_threads_share_one_sampler() -> None:
     study = optuna.create_study(sampler=CCGBOSampler(seed=0, n_startup_trials=4))
     study.optimize(branin, n_trials=16, n_jobs=4)

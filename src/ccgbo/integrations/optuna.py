@@ -65,6 +65,7 @@ CREDIT = "ccgbo:credit"  # trial attribute: its credit when it finished
 WEIGHT = "ccgbo:weight"  # trial attribute: the weight credit gave to the point when it was suggested
 
 MOST_UNDECIDED = 8  # trials of dead processes look undecided for ever
+MOST_ATTEMPTS = 3  # at a choice that others' choices overtake
 
 _log = optuna.logging.get_logger("optuna.samplers.ccgbo")
 
@@ -134,8 +135,7 @@ class CCGBOSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            trials = study.get_trials(deepcopy=False)
-            asked, fit = self._ask(study, trial, [t for t in trials if t.number != trial.number], search_space)
+            asked, fit = self._choose(study, trial, search_space)
             if asked is None:
                 return {}
             params = outward(asked.params, search_space)
@@ -145,6 +145,16 @@ class CCGBOSampler(BaseSampler):
         if self._store_credits and asked.explanation is not None and asked.explanation.weight is not None:
             self._annotate(study, trial, WEIGHT, asked.explanation.weight)
         return params
+
+    def _choose(
+        self, study: Study, trial: FrozenTrial, search_space: Distributions
+    ) -> tuple[Trial | None, dict[str, Any] | None]:
+        for _ in range(MOST_ATTEMPTS):
+            others = _others(study, trial)
+            chosen = self._ask(study, trial, others, search_space)
+            if not _new_decisions(others, _others(study, trial), search_space):
+                break
+        return chosen
 
     def _ask(
         self, study: Study, trial: FrozenTrial, others: Sequence[FrozenTrial], search_space: Distributions
@@ -157,20 +167,23 @@ class CCGBOSampler(BaseSampler):
             optimizer = self._optimizer(study, trials, search_space, trial.number, settings)
             before = optimizer.cursor()["fitted"]
             with suppress(SpaceExhaustedError):  # a small grid is used up: Optuna goes on, so points repeat
-                asked = optimizer.ask(1 + min(self._undecided(study, trial, trials), MOST_UNDECIDED))[-1]
+                ahead = min(self._undecided(study, trial, trials, search_space), MOST_UNDECIDED)
+                asked = optimizer.ask(1 + ahead)[-1]
                 after = optimizer.cursor()["fitted"]
                 return asked, None if after == before else {"names": list(search_space), **after}
         return None, None
 
-    def _undecided(self, study: Study, trial: FrozenTrial, others: Iterable[FrozenTrial]) -> int:
+    def _undecided(
+        self, study: Study, trial: FrozenTrial, others: Iterable[FrozenTrial], search_space: Distributions
+    ) -> int:
         """Earlier trials for which other processes seem to be choosing right now.
 
         They choose from what is seen here, so the points that would be suggested first are left to them.
         """
         return sum(
             t.state == TrialState.RUNNING
-            and not t.params
             and t.number < trial.number
+            and not search_space.keys() <= t.params.keys()
             and (study.study_name, t.number) not in self._suggested
             for t in others
         )
@@ -297,6 +310,16 @@ class CCGBOSampler(BaseSampler):
 def _check_single(study: Study) -> None:
     if len(study.directions) > 1:
         raise SettingError(f"CCGBOSampler has one objective: directions must be one, got {len(study.directions)}.")
+
+
+def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
+    return [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
+
+
+def _new_decisions(before: Iterable[FrozenTrial], after: Iterable[FrozenTrial], search_space: Distributions) -> bool:
+    """Whether another process has made its choice in the meantime."""
+    settled = {t.number for t in before if t.state.is_finished() or belongs(t.params, search_space)}
+    return any(t.number not in settled and belongs(t.params, search_space) for t in after)
 
 
 def _entropy() -> int:
