@@ -89,17 +89,15 @@ def interval(ours: np.ndarray, base: np.ndarray) -> tuple[float, float]:  # (pro
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=1000, help="the first seed")
     parser.add_argument("--budget", type=int, default=40, help="evaluations after the initial design")
     parser.add_argument("--noise", type=float, default=0.0, help="standard deviation, relative to that of the function")
     options = parser.parse_args()
-    started = time.process_time()
+    started, seeds = time.process_time(), range(options.first, options.first + options.seeds)
     for mode in MODES:
         table = {
             variant: np.array(
-                [
-                    [ausr(p, mode, variant, 1000 + s, options.budget, options.noise) for s in range(options.seeds)]
-                    for p in PROBLEMS
-                ]
+                [[ausr(p, mode, variant, seed, options.budget, options.noise) for seed in seeds] for p in PROBLEMS]
             )
             for variant in VARIANTS
         }
@@ -110,7 +108,7 @@ def main() -> None:
             low, high = interval(ours, base)
             row = "".join(f"{r:>17.2f}" for r in ratios)
             print(f"  {variant:<20}{row}    {math.exp(np.log(ratios).mean()):.2f} [{low:.2f}, {high:.2f}]", flush=True)
-    print(f"{options.seeds} seeds, {options.budget} evaluations, noise {options.noise}, ", end="")
+    print(f"seeds {options.first} to {seeds[-1]}, {options.budget} evaluations, noise {options.noise}, ", end="")
     print(f"{(time.process_time() - started) / 60:.1f} CPU minutes")
 
 
