@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import resource
@@ -20,6 +21,7 @@ import pytest
 
 import ccgbo
 from ccgbo.storage import SCHEMA_VERSION, delete_study
+from ccgbo.storage.schema import bring_up_to_date
 from ccgbo.storage.workers import is_gone, this_worker
 
 SPACE = {"x": (0.0, 1.0), "n": (1, 9)}
@@ -322,3 +324,33 @@ def test_a_worker_is_gone_only_when_its_process_certainly_is() -> None:
     assert is_gone(ended) == (sys.platform == "linux")
     place, _, start = this_worker().rsplit("/", 2)
     assert is_gone(f"{place}/{os.getpid()}/{int(start) - 1}") == (start != "0")  # the id was used again
+
+
+def test_opening_while_another_process_creates_the_file_sees_all_of_it_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, connect = tmp_path / "tune.db", sqlite3.connect
+    raced: list[Any] = []
+
+    class Racing(sqlite3.Connection):
+        """Somebody else creates the tables right after this connection has looked at the mark of an empty file."""
+
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if sql != "PRAGMA application_id" or raced:
+                return super().execute(sql, *values)
+            mark = super().execute(sql).fetchone()
+            raced.append(mark)
+            other = connect(path, timeout=0, isolation_level=None)
+            with (
+                contextlib.closing(other),
+                contextlib.suppress(sqlite3.OperationalError),
+            ):  # busy: the view is protected
+                other.execute("BEGIN IMMEDIATE")
+                bring_up_to_date(other, 0)
+                other.execute("COMMIT")
+            return super().execute("SELECT ?", mark)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **kw: connect(*a, **{"factory": Racing, **kw}))
+    with ccgbo.Study(path, {"x": (0.0, 1.0)}, seed=0) as study:
+        study.tell(study.ask(), 1.0)
+    assert raced == [(0,)]

@@ -204,6 +204,15 @@ def test_the_command_line_runs_lists_and_reports(tmp_path: Path) -> None:
     assert "| Rosenbrock2 |" in shown.output
 
 
+def test_a_directory_is_reported_without_its_other_files(tmp_path: Path) -> None:
+    run_experiment(tiny(), tmp_path / "tiny.jsonl")
+    (tmp_path / "other.jsonl").write_text('{"trial": 1}\n')
+    (tmp_path / "broken.jsonl").write_text("{")
+    shown = CliRunner().invoke(bench, ["report", str(tmp_path)])
+    assert shown.exit_code == 0, shown.output
+    assert "A small grid" in shown.output
+
+
 def test_a_mistake_on_the_command_line_is_a_message_not_a_traceback(tmp_path: Path) -> None:
     cli = CliRunner()
     wrong = cli.invoke(bench, ["run", "asur"])

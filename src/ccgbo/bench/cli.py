@@ -85,12 +85,13 @@ def run(
     "--format", "form", type=click.Choice(["markdown", "csv", "latex"]), default="markdown", show_default=True
 )
 def report(results: tuple[Path, ...], tables: Path | None, figures: Path | None, into: Path | None, form: str) -> None:
-    """Tables and figures of result files; tables are printed unless a page takes them."""
+    """Tables and figures of RESULTS, files or directories; tables are printed unless a page takes them."""
     import os
 
     from ccgbo.bench.report import make_report, refresh_page, write_report
+    from ccgbo.bench.results import result_files
 
-    reports = [make_report(path) for path in results]
+    reports = [make_report(file) for path in results for file in result_files(path)]
     for each in reports:
         write_report(each, table_dir=tables, figure_dir=figures)
     if into is not None:

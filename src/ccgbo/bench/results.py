@@ -101,6 +101,23 @@ def read_results(path: str | Path) -> Results:
     return Results(lines[0], {key_of(row): row for row in lines[1:]}, _read_cpu(_beside(path)))
 
 
+def result_files(path: str | Path) -> list[Path]:
+    """The path itself, or the result files in a directory that have a run; other files there are passed over."""
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    return [file for file in sorted(path.glob("*.jsonl")) if _is_result(file)]
+
+
+def _is_result(path: Path) -> bool:
+    with path.open(encoding="utf-8") as file:
+        try:
+            header, begun = json.loads(file.readline()), file.readline().endswith("\n")
+        except json.JSONDecodeError:
+            return False
+    return begun and isinstance(header, dict) and set(MUST_AGREE) <= header.keys()
+
+
 def _whole_lines(path: Path) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(keepends=True), start=1):

@@ -74,6 +74,13 @@ class Table:
                 file.write(text)
 
 
+def _table(name: str, caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table without the columns that have nothing to say, such as the paper's where it prints none."""
+    kept = [i for i in range(len(columns)) if not rows or any(row[i] != DASH for row in rows)]
+    shown = tuple(tuple(row[i] for i in kept) for row in rows)
+    return Table(name, caption, tuple(columns[i] for i in kept), shown)
+
+
 _LATEX = {"±": r"$\pm$", DASH: "--", "%": r"\%", "_": r"\_", "&": r"\&", "**": ""}
 
 
@@ -109,7 +116,7 @@ def value_table(results: Results, metric: str = "ausr", scale: float = 1.0) -> T
     what = METRIC_NAMES[metric] + (f" times {scale:g}" if scale != 1.0 else "")
     seeds = seeds_text(results)
     columns = ("Task", *(name_of(m) for m in results.methods))
-    return Table(
+    return _table(
         f"{results.name}_{metric}", f"{results.header['title']}: {what}, mean ± sd, {seeds}", columns, tuple(rows)
     )
 
@@ -154,7 +161,7 @@ def ratio_table(results: Results, metric: str = "ausr", methods: Sequence[str] |
     )
     caption += f"bootstrap interval, {seeds_text(results)}"
     columns = ("Task", "Method", f"Ratio to {to}", "Paper", "Seeds won–lost")
-    return Table(f"{results.name}_{metric}_ratio", caption, columns, tuple(rows))
+    return _table(f"{results.name}_{metric}_ratio", caption, columns, rows)
 
 
 def _to(results: Results) -> str:
@@ -182,7 +189,7 @@ def overall_table(results: Results, metric: str = "ausr") -> Table:
     caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {_to(results)} in "
     caption += f"{METRIC_NAMES[metric]}, {seeds_text(results)}"
     columns = ("Method", "Ratio over all tasks", "Paper", "Tasks with an interval off 1", "Runs won–lost")
-    return Table(f"{results.name}_{metric}_overall", caption, columns, tuple(rows))
+    return _table(f"{results.name}_{metric}_overall", caption, columns, rows)
 
 
 def variant_table(results: Results) -> Table:
@@ -208,7 +215,7 @@ def variant_table(results: Results) -> Table:
             ]
         rows.append(tuple(cells))
     caption = f"{results.header['title']}: final simple regret, mean ± sd, and AUSR over that of {_to(results)}, "
-    return Table(f"{results.name}_variants", caption + seeds_text(results), tuple(columns), tuple(rows))
+    return _table(f"{results.name}_variants", caption + seeds_text(results), columns, rows)
 
 
 def cost_table(results: Results) -> Table:
@@ -221,7 +228,7 @@ def cost_table(results: Results) -> Table:
             cells.append(f"{np.mean(times):.2f}" if times else DASH)
         rows.append(tuple(cells))
     caption = f"{results.header['title']}: CPU seconds of one run ({results.cpu_hours():.2f} CPU hours in all)"
-    return Table(f"{results.name}_cost", caption, ("Task", *(name_of(m) for m in results.methods)), tuple(rows))
+    return _table(f"{results.name}_cost", caption, ("Task", *(name_of(m) for m in results.methods)), rows)
 
 
 def steps_table(results: Results) -> Table:
@@ -232,4 +239,4 @@ def steps_table(results: Results) -> Table:
     steps = range(int(results.header["iterations"]) + 1)
     rows = [(name_of(m), *(number(float(traces[m][:, t].mean())) for t in steps)) for m in results.methods]
     caption = f"{results.header['title']}: mean simple regret after each step, {len(seeds)} seeds"
-    return Table(f"{results.name}_steps", caption, ("Method", *(f"t = {t}" for t in steps)), tuple(rows))
+    return _table(f"{results.name}_steps", caption, ("Method", *(f"t = {t}" for t in steps)), rows)

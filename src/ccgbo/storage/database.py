@@ -94,7 +94,7 @@ class Database:
     def _open_to_write(self, create: bool) -> sqlite3.Connection:
         connection = self._connect("rwc" if create else "rw")
         try:
-            version = version_of(connection, str(self.path))
+            version = self._version(connection)
             if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
                 raise StorageError(f"{str(self.path)!r} is damaged: restore it from a copy.")
             if version < SCHEMA_VERSION:
@@ -110,10 +110,17 @@ class Database:
 
     def _open_to_read(self) -> sqlite3.Connection:
         connection = self._connect("ro", immutable=True)
-        if version_of(connection, str(self.path)) != SCHEMA_VERSION:
+        if self._version(connection) != SCHEMA_VERSION:
             connection.close()
             raise StorageError(f"{str(self.path)!r} is of an older version: copy it to where it can be written.")
         return connection
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        connection.execute("BEGIN")  # one view of the file: another process may be creating the tables this moment
+        try:
+            return version_of(connection, str(self.path))
+        finally:
+            connection.execute("COMMIT")
 
     def _check_path(self, create: bool) -> None:
         path = str(self.path)
