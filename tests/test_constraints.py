@@ -220,3 +220,12 @@ def test_data_from_elsewhere_may_break_a_constraint() -> None:
     opt = Optimizer({"x": (0.0, 1.0)}, constraint=lambda p: p["x"] < 0.5, seed=0, n_initial=1)
     opt.tell({"x": 0.9}, 1.0)
     assert all(trial.params["x"] < 0.5 for trial in opt.ask(3))
+
+
+def test_what_was_told_of_an_infeasible_space_still_has_its_credit() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, constraint=lambda _: False, seed=0)
+    for x in (0.1, 0.5, 0.9):
+        opt.tell({"x": x}, x)
+    assert [row.credit for row in opt.credits()] == pytest.approx([0.1, 0.55, 1.0])
+    with pytest.raises(InfeasibleSpaceError):
+        opt.ask()

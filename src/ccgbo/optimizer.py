@@ -21,7 +21,7 @@ from ccgbo.credit.field import credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths
 from ccgbo.credit.scores import Scores, score
 from ccgbo.design import design_points
-from ccgbo.errors import NoObservationsError, SettingError, TellError, UnsupportedError
+from ccgbo.errors import InfeasibleSpaceError, NoObservationsError, SettingError, TellError, UnsupportedError
 from ccgbo.explain import explain_choice, in_user_units
 from ccgbo.history import History, outcome_of, table_rows
 from ccgbo.model import Fitted, Model, build_model
@@ -258,7 +258,11 @@ class Optimizer:
         these credits."""
         with blas_threads(self._threads):
             model, rng = self._posterior(commit=False), copy.deepcopy(self._rng)
-            scores = self._scores(model, self._optima(model, scatter(self.space, self.settings.search, rng), rng))
+            try:
+                U = scatter(self.space, self.settings.search, rng)
+            except InfeasibleSpaceError:  # nothing can be asked; what was told from elsewhere still has its credit
+                U = np.empty((0, self.space.d))
+            scores = self._scores(model, self._optima(model, U, rng))
         rows = []
         for i, row in enumerate(model.rows):
             trial = self._history.observed(row)
