@@ -89,12 +89,13 @@ def interval(ours: np.ndarray, base: np.ndarray) -> tuple[float, float]:  # (pro
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--mode", choices=list(MODES), action="append", help="all of them if not given")
     parser.add_argument("--first", type=int, default=1000, help="the first seed")
     parser.add_argument("--budget", type=int, default=40, help="evaluations after the initial design")
     parser.add_argument("--noise", type=float, default=0.0, help="standard deviation, relative to that of the function")
     options = parser.parse_args()
     started, seeds = time.process_time(), range(options.first, options.first + options.seeds)
-    for mode in MODES:
+    for mode in options.mode or MODES:
         table = {
             variant: np.array(
                 [[ausr(p, mode, variant, seed, options.budget, options.noise) for seed in seeds] for p in PROBLEMS]
