@@ -36,7 +36,7 @@ CHOOSING = (
 )  # fmt: skip
 REPORTING = (
     "Robot4", "Portfolio5", "MLP4", "SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits",
-    "Hartmann3", "Shekel4", "Colville4", "Borehole8", "WingWeight10", "PistonCycle7", "OTLCircuit6",
+    "Hartmann3", "Shekel4", "Borehole8", "OTLCircuit6",
 )  # fmt: skip
 SETS = {"choosing": CHOOSING, "reporting": REPORTING}
 
@@ -60,9 +60,9 @@ def run_cell(problem_name: str, contender: str, seed: int, budget: int, noise: f
         evaluate(space.decode(u), i)
     start = problem.optimum - best
     for i in range(budget):
-        t0 = time.perf_counter()
+        t0 = time.process_time()
         params = optimizer.ask()
-        seconds.append(time.perf_counter() - t0)
+        seconds.append(time.process_time() - t0)
         evaluate(params, len(design) + i)
         trace.append(float(f"{problem.optimum - best:.6g}"))
     return {
@@ -128,7 +128,7 @@ def report(args: argparse.Namespace) -> None:
             cells = [f"{np.mean([ausr(table[p, c][s]) for s in seeds]):.4g}" for c in names]
             print(f"| {p} | {len(seeds)} | {' | '.join(cells)} |")
     print(f"\nGeometric mean of AUSR ratios to {args.reference} with 95 % paired-bootstrap intervals:\n")
-    print("| contender | AUSR ratio | interval | final-regret ratio | ms per suggestion |\n|---|---|---|---|---|")
+    print("| contender | AUSR ratio | interval | final-regret ratio | CPU ms per suggestion |\n|---|---|---|---|---|")
     for c in names:
         mean, low, high = ratio(table, problems, c, args.reference, ausr)
         final = ratio(table, problems, c, args.reference, lambda r: r["trace"][-1])[0]
