@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ccgbo import UCB, Alternate, LogEI, Optimizer, Space
+from ccgbo.acquisition import get_acquisition
 from ccgbo.presets import DEFAULT, Settings
-from ccgbo.surrogate.fit import HVARFNER
+from ccgbo.surrogate.fit import HVARFNER, LengthscalePrior
 
 
 class Contender(Protocol):
@@ -171,13 +172,24 @@ class BayesOpt(UnitCube):
 
 
 SAME = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the default's surrogate and search, no credit
+MODERATE = {"strength": 0.5, "tau": 5.0}  # credit as in the paper, for an acquisition that has it at every suggestion
+
+
+def variant(preset: Settings = DEFAULT, **changes: Any) -> Callable[[Space, int], Contender]:
+    return lambda s, k: Ours(s, k, preset=preset, **changes)
+
 
 CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
-    "default": lambda s, k: Ours(s, k),
-    "default-nocredit": lambda s, k: Ours(s, k, preset=SAME),
+    "default": variant(),
+    "default-nocredit": variant(SAME),
+    "gp-logei": variant(SAME, acquisition=LogEI()),
+    "gp-ucb": variant(SAME, acquisition=UCB(beta=2.576)),
+    "gp-ucb-credit": variant(acquisition=UCB(beta=2.576), credit=MODERATE),
+    "gp-ts": variant(SAME, acquisition="ts"),
+    "gp-ts-credit": variant(acquisition="ts", credit={"strength": 0.9, "tau": 10.0}),
+    "gp-jes": variant(SAME, acquisition="jes"),
+    "gp-jes-credit": variant(acquisition="jes", credit=MODERATE),
     "paper": lambda s, k: Ours(s, k, preset="paper"),
-    "gp-ucb": lambda s, k: Ours(s, k, preset=SAME, acquisition=UCB(beta=2.576)),
-    "gp-logei": lambda s, k: Ours(s, k, preset=SAME, acquisition=LogEI()),
     "random": Random,
     "optuna-gp": lambda s, k: OptunaSampler(s, k, "gp"),
     "optuna-tpe": lambda s, k: OptunaSampler(s, k, "tpe"),
@@ -186,23 +198,22 @@ CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
     "bayes-opt": BayesOpt,
 }
 
-
-def variant(preset: Settings = DEFAULT, **changes: Any) -> Callable[[Space, int], Contender]:
-    return lambda s, k: Ours(s, k, preset=preset, **changes)
-
-
-# What the default was chosen among, on the choosing set only.
+# What the default was chosen among, on the choosing set only: each differs from the default in one thing.
 CONTENDERS |= {
-    "choice ucb 1.5": variant(SAME, acquisition=UCB(beta=1.5)),
-    "choice ts": variant(SAME, acquisition="ts"),
-    "choice jes": variant(SAME, acquisition="jes"),
-    "choice ucb credit": variant(acquisition=UCB(beta=2.576)),
-    "choice ts credit": variant(acquisition="ts", credit={"strength": 0.9, "tau": 10.0}),
-    "choice jes credit": variant(acquisition="jes"),
-    "choice alternate ts": variant(acquisition=Alternate(), credit={"strength": 0.9, "tau": 10.0}),
-    "choice no robust outcome": variant(outcome="standardize"),
+    "choice credit 0.5, tau 5": variant(credit=MODERATE),
+    "choice credit 0.9, tau 10": variant(credit={"strength": 0.9, "tau": 10.0}),
+    "choice credit 0.9, tau 20": variant(credit={"strength": 0.9}),
     "choice smooth field": variant(credit={"field": "smooth"}),
+    "choice every third explores": variant(acquisition=Alternate(explore=UCB(beta=2.576), period=3)),
+    "choice explore by JES": variant(acquisition=Alternate(explore=get_acquisition("jes"))),
+    "choice explore by TS": variant(acquisition=Alternate()),
+    "choice LogEI with credit": variant(acquisition=LogEI()),
+    "choice UCB 1.5, no credit": variant(SAME, acquisition=UCB(beta=1.5)),
+    "choice standardize": variant(outcome="standardize"),
+    "choice one prior for all": variant(fit={"lengthscale_prior": LengthscalePrior(choice_sd=0.3)}),
+    "choice loose prior": variant(fit={"lengthscale_prior": LengthscalePrior(each_sd=1.0)}),
     "choice independent prior": variant(fit={"lengthscale_prior": HVARFNER}),
+    "choice no noise prior": variant(fit={"noise_prior": None}),
     "choice maximum likelihood": variant(
         fit={"lengthscale_prior": None, "noise_prior": None, "signal_prior": None},
     ),

@@ -2,10 +2,12 @@
 
     python benchmarks/quality.py run --set reporting --seeds 20 -j 2      # resumable: finished cells are kept
     python benchmarks/quality.py report --set reporting                    # tables with intervals
+    python benchmarks/quality.py report --figure docs/img/quality.png      # and the regret curves
 
 Each cell is one (problem, contender, seed, budget, noise). The initial design is max(2 d, 10) uniform points, the same
 for every contender of a seed; so is the noise of the i-th evaluation. AUSR is the simple regret of the noise-free
-value averaged over the evaluations after the design.
+value averaged over the evaluations after the design; a regret below zero, where only the best known value is beaten,
+counts as zero. Noise is the problem's own, or given relative to the standard deviation of its values over the space.
 """
 
 from __future__ import annotations
@@ -26,26 +28,27 @@ import numpy as np  # noqa: E402
 sys.path.insert(0, str(Path(__file__).parent))
 from contenders import CONTENDERS  # noqa: E402
 
-from ccgbo.bench.problems import get_problem  # noqa: E402
+from ccgbo.bench.problems import Problem, get_problem  # noqa: E402
 from ccgbo.versions import versions  # noqa: E402
 
 RESULTS = Path(__file__).parent.parent / "results"
 CHOOSING = (
     "Langermann2", "Hartmann6", "Griewank6", "Levy8", "Rosenbrock10",
     "Branin2", "Ackley5", "Michalewicz5", "StyblinskiTang4", "GPDraw4",
+    "Reaction4", "MixedAckley6", "Func3C", "TreeFriedman5",
 )  # fmt: skip
 REPORTING = (
-    "Robot4", "Portfolio5", "MLP4", "SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits",
-    "Hartmann3", "Shekel4", "Borehole8", "OTLCircuit6",
+    "Robot4", "Portfolio5", "MLP4", "SVRDiabetes", "KNNWine", "SGDCancer", "Hartmann3", "Shekel4",
 )  # fmt: skip
 SETS = {"choosing": CHOOSING, "reporting": REPORTING}
+PEERS = ("optuna-gp", "optuna-tpe", "botorch-logei", "bayes-opt")
 
 
 def run_cell(problem_name: str, contender: str, seed: int, budget: int, noise: float | None) -> dict[str, Any]:
     """One optimisation; ``noise`` None takes the problem's own standard deviation."""
     problem = get_problem(problem_name, seed)
     space = problem.space
-    sd = problem.noise_std if noise is None else noise
+    sd = problem.noise_std if noise is None else noise * spread(problem)
     design = space.sample(max(2 * space.d, 10), np.random.default_rng([seed, 1]))
     optimizer = CONTENDERS[contender](space, seed)
     best, trace, seconds = -np.inf, [], []
@@ -75,6 +78,12 @@ def run_cell(problem_name: str, contender: str, seed: int, budget: int, noise: f
         "trace": trace,
         "ms": round(1e3 * float(np.median(seconds)), 3),
     }
+
+
+def spread(problem: Problem) -> float:
+    """Standard deviation of the noise-free value over the space."""
+    U = problem.space.sample(256, np.random.default_rng(0))
+    return float(np.std([problem(problem.space.decode(u)) for u in U]))
 
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -110,54 +119,153 @@ def run(args: argparse.Namespace) -> None:
         )
 
 
-def ausr(row: dict[str, Any]) -> float:
-    return float(np.mean(row["trace"]))
+Rows = dict[int, dict[str, Any]]  # by seed
+
+
+class Table:
+    """Rows by problem and contender; measures are taken over the first ``upto`` evaluations."""
+
+    def __init__(self, rows: list[dict[str, Any]], problems: list[str], upto: int) -> None:
+        self.cells: dict[tuple[str, str], Rows] = {}
+        for row in rows:
+            if row["problem"] in problems:
+                self.cells.setdefault((row["problem"], row["contender"]), {})[row["seed"]] = row
+        self.problems = [p for p in problems if any(key[0] == p for key in self.cells)]
+        self.upto = upto
+
+    def contenders(self) -> list[str]:
+        known = [c for c in CONTENDERS if any(key[1] == c for key in self.cells)]
+        return known + sorted({c for _, c in self.cells} - set(known))
+
+    def seeds(self, problem: str, names: list[str]) -> list[int]:
+        """Seeds that every one of the contenders has."""
+        sets = [set(self.cells.get((problem, c), {})) for c in names]
+        return sorted(set.intersection(*sets))
+
+    def trace(self, problem: str, contender: str, seed: int) -> np.ndarray:
+        return np.maximum(self.cells[problem, contender][seed]["trace"][: self.upto], 0.0)
+
+    def values(self, problem: str, contender: str, seeds: list[int], *, final: bool = False) -> np.ndarray:
+        traces = [self.trace(problem, contender, s) for s in seeds]
+        return np.array([t[-1] if final else t.mean() for t in traces])
+
+    def ms(self, contender: str) -> float:
+        return float(np.median([r["ms"] for (_, c), by in self.cells.items() if c == contender for r in by.values()]))
+
+    def log_ratios(self, problem: str, a: str, b: str, *, final: bool = False) -> np.ndarray | None:
+        """log of mean(a) / mean(b) of one problem: of all seeds first, then of 2000 paired resamples of them.
+
+        A ten-thousandth of the regret at the start is added to both, so that two zeros are equal.
+        """
+        seeds = self.seeds(problem, [a, b])
+        if not seeds:
+            return None
+        tiny = 1e-4 * float(np.mean([self.cells[problem, b][s]["start"] for s in seeds])) + 1e-12
+        A, B = (self.values(problem, c, seeds, final=final) + tiny for c in (a, b))
+        draws = np.random.default_rng([len(seeds), self.problems.index(problem)]).integers(
+            len(seeds), size=(2000, len(seeds))
+        )
+        draws = np.vstack([np.arange(len(seeds)), draws])
+        return np.log(A[draws].mean(axis=1) / B[draws].mean(axis=1))
+
+    def ratio(self, a: str, b: str | dict[str, str], *, final: bool = False) -> tuple[float, float, float]:
+        """Geometric mean over the problems with a 95 % interval; ``b`` is one contender or one for each problem."""
+        of = dict.fromkeys(self.problems, b) if isinstance(b, str) else b
+        logs = [x for p in self.problems if (x := self.log_ratios(p, a, of[p], final=final)) is not None]
+        return interval(np.mean(logs, axis=0)) if logs else (float("nan"),) * 3
+
+    def best(self, problem: str, names: list[str]) -> str:
+        seeds = self.seeds(problem, names)
+        return min(names, key=lambda c: self.values(problem, c, seeds).mean())
+
+
+def interval(logs: np.ndarray) -> tuple[float, float, float]:
+    values = np.exp(logs)
+    return float(values[0]), float(np.quantile(values[1:], 0.025)), float(np.quantile(values[1:], 0.975))
+
+
+def shown(ratio: tuple[float, float, float]) -> str:
+    return "{:.3f} [{:.3f}, {:.3f}]".format(*ratio)
 
 
 def report(args: argparse.Namespace) -> None:
-    rows = [r for r in load(Path(args.output)) if r["budget"] == args.budget and r["noise"] == args.noise]
+    rows = [r for r in load(Path(args.output)) if r["budget"] >= args.budget and r["noise"] == args.noise]
     problems = args.problems.split(",") if args.problems else list(SETS[args.set])
-    table: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-    for r in rows:
-        table.setdefault((r["problem"], r["contender"]), {})[r["seed"]] = r
-    names = args.contenders.split(",") if args.contenders else sorted({c for _, c in table})
-    print(f"\n| task | seeds | {' | '.join(names)} |\n|---|---|{'---|' * len(names)}")
-    for p in problems:
-        seeds = common_seeds(table, p, names)
-        if seeds:
-            cells = [f"{np.mean([ausr(table[p, c][s]) for s in seeds]):.4g}" for c in names]
-            print(f"| {p} | {len(seeds)} | {' | '.join(cells)} |")
-    print(f"\nGeometric mean of AUSR ratios to {args.reference} with 95 % paired-bootstrap intervals:\n")
-    print("| contender | AUSR ratio | interval | final-regret ratio | CPU ms per suggestion |\n|---|---|---|---|---|")
+    table = Table(rows, problems, args.budget)
+    names = args.contenders.split(",") if args.contenders else table.contenders()
+    print_tasks(table, names)
+    print_ratios(table, names, args.reference)
+    peers = [c for c in PEERS if c in names]
+    if "default" in names and peers:
+        print_peers(table, peers, random="random" in names)
+    for pair in args.compare.split(",") if args.compare else ():
+        a, b = pair.split(":")
+        print(f"\n{a} against {b}: {shown(table.ratio(a, b))}")
+    if args.figure:
+        draw_curves(table, names, Path(args.figure))
+
+
+def print_tasks(table: Table, names: list[str]) -> None:
+    print(f"\nAUSR over {table.upto} evaluations\n")
+    print(f"| task | seeds | {' | '.join(names)} |\n|---|---|{'---|' * len(names)}")
+    for p in table.problems:
+        seeds = table.seeds(p, names)
+        cells = [f"{table.values(p, c, seeds).mean():.4g}" if seeds else "" for c in names]
+        print(f"| {p} | {len(seeds)} | {' | '.join(cells)} |")
+
+
+def print_ratios(table: Table, names: list[str], reference: str) -> None:
+    print(f"\nGeometric mean over the tasks of the ratio to {reference}, 95 % paired-bootstrap intervals\n")
+    print("| contender | AUSR | final regret | CPU ms per suggestion |\n|---|---|---|---|")
     for c in names:
-        mean, low, high = ratio(table, problems, c, args.reference, ausr)
-        final = ratio(table, problems, c, args.reference, lambda r: r["trace"][-1])[0]
-        ms = np.median([r["ms"] for (p, k), by in table.items() if k == c and p in problems for r in by.values()])
-        print(f"| {c} | {mean:.3f} | {low:.3f} to {high:.3f} | {final:.3f} | {ms:.1f} |")
+        final = table.ratio(c, reference, final=True)[0]
+        print(f"| {c} | {shown(table.ratio(c, reference))} | {final:.3f} | {table.ms(c):.1f} |")
 
 
-def common_seeds(table: Any, problem: str, names: list[str]) -> list[int]:
-    sets = [set(table.get((problem, c), {})) for c in names]
-    return sorted(set.intersection(*sets)) if sets else []
+def print_peers(table: Table, peers: list[str], *, random: bool) -> None:
+    """The default beside the best peer of each task, and beside random search."""
+    best = {p: table.best(p, peers) for p in table.problems}
+    print("\n| task | best peer | default to it | default to random search |\n|---|---|---|---|")
+    for p in table.problems:
+        logs = table.log_ratios(p, "default", best[p])
+        to_random = table.log_ratios(p, "default", "random") if random else None
+        columns = ["" if x is None else shown(interval(x)) for x in (logs, to_random)]
+        print(f"| {p} | {best[p]} | {columns[0]} | {columns[1]} |")
+    print(f"\ndefault against the best peer of each task: {shown(table.ratio('default', best))}")
 
 
-def ratio(table: Any, problems: Any, a: str, b: str, measure: Any, floor: float = 1e-4) -> tuple[float, float, float]:
-    """Geometric mean over problems of mean(a) / mean(b); the floor is relative to the start regret."""
-    rng = np.random.default_rng(0)
-    logs = []
-    for p in problems:
-        seeds = common_seeds(table, p, [a, b])
-        if len(seeds) < 1:
-            continue
-        tiny = floor * float(np.mean([table[p, b][s]["start"] for s in seeds])) + 1e-12
-        A = np.array([measure(table[p, a][s]) for s in seeds]) + tiny
-        B = np.array([measure(table[p, b][s]) for s in seeds]) + tiny
-        draws = rng.integers(len(seeds), size=(2000, len(seeds)))
-        logs.append(np.append(np.log(A[draws].mean(axis=1) / B[draws].mean(axis=1)), np.log(A.mean() / B.mean())))
-    if not logs:
-        return (float("nan"),) * 3
-    total = np.exp(np.mean(logs, axis=0))
-    return float(total[-1]), float(np.quantile(total[:-1], 0.025)), float(np.quantile(total[:-1], 0.975))
+def draw_curves(table: Table, names: list[str], path: Path) -> None:
+    """Mean simple regret with its standard error, a panel for each task."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = 4
+    lines = -(-len(table.problems) // columns)
+    figure, axes = plt.subplots(lines, columns, figsize=(3.2 * columns, 2.6 * lines), squeeze=False)
+    for ax, p in zip(axes.flat, table.problems, strict=False):
+        seeds = table.seeds(p, names)
+        for c in names:
+            curves = np.array([table.trace(p, c, s) for s in seeds])
+            mean, error = curves.mean(axis=0), curves.std(axis=0) / np.sqrt(len(seeds))
+            t = 1 + np.arange(curves.shape[1])
+            (line,) = ax.plot(t, mean, label=c, linewidth=2.2 if c == "default" else 1.1)
+            ax.fill_between(t, mean - error, mean + error, color=line.get_color(), alpha=0.15, linewidth=0)
+        ax.set_title(p, fontsize=10)
+        ax.set_yscale("log")
+    for ax in axes.flat[len(table.problems) :]:
+        ax.set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("evaluations after the design")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("simple regret")
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncol=min(len(names), 7), frameon=False)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    print(f"\nfigure: {path}")
 
 
 def main() -> None:
@@ -167,10 +275,12 @@ def main() -> None:
     parser.add_argument("--problems", default=None, help="comma-separated, instead of a set")
     parser.add_argument("--contenders", default=None, help="comma-separated; default all")
     parser.add_argument("--reference", default="optuna-gp")
+    parser.add_argument("--compare", default=None, help="report: further pairs a:b, comma-separated")
+    parser.add_argument("--figure", default=None, help="report: where to draw the regret curves")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--budget", type=int, default=100)
-    parser.add_argument("--noise", type=float, default=None)
+    parser.add_argument("--budget", type=int, default=50, help="evaluations; report takes the head of longer runs")
+    parser.add_argument("--noise", type=float, default=None, help="relative to the spread of the values")
     parser.add_argument("--output", default=str(RESULTS / "quality.jsonl"))
     parser.add_argument("-j", "--jobs", type=int, default=2)
     args = parser.parse_args()

@@ -14,7 +14,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import ccgbo
-from ccgbo.demo import arrhenius, net_yield, run_demo, share_of_product
+from ccgbo.bench.problems.mixed import arrhenius, net_yield, share_of_product
+from ccgbo.demo import run_demo
 
 
 @pytest.mark.parametrize(("k1", "k2"), [(0.05, 0.01), (0.01, 0.2), (0.03, 0.03)])

@@ -72,7 +72,7 @@ def test_fifty_pending_points_of_one_parameter_never_repeat() -> None:
 
 
 def test_a_pending_point_lowers_the_interest_around_itself() -> None:
-    opt = with_data(acquisition="ucb", credit=False)
+    opt = with_data(acquisition="ucb", credit=False, pending="believer")
     trial = opt.ask()
     f = opt.space.features(opt.space.encode(trial.params)[None])
     gp = opt._posterior(commit=False).gp

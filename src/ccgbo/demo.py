@@ -7,11 +7,11 @@ the yield of a chemical reaction whose product decays, from its rate equations, 
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ccgbo.bench.problems.mixed import REACTION, net_yield
 from ccgbo.space import Categorical, Float, Space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study
@@ -73,35 +73,4 @@ def _regression() -> Task:
 
 
 def _reaction() -> Task:
-    space = Space(
-        {
-            "temperature": Float(280.0, 420.0),  # K
-            "minutes": Float(1.0, 600.0, log=True),
-            "catalyst": Float(0.1, 10.0, log=True),  # mol %
-            "solvent": Categorical(list(SOLVENTS)),
-        }
-    )
-    return "reaction yield", space, net_yield
-
-
-SOLVENTS = {"water": (1.0, 1.0), "ethanol": (1.6, 1.2), "toluene": (0.7, 0.3)}  # factors on the two rates
-
-
-def net_yield(temperature: float, minutes: float, catalyst: float, solvent: str) -> float:
-    """The yield in percent, less 2 for each hour and 1 for each percent of catalyst."""
-    first, second = SOLVENTS[solvent]
-    k1 = first * math.sqrt(catalyst) * arrhenius(4.0e7, 60_000.0, temperature)  # per minute
-    k2 = second * arrhenius(1.0e10, 82_000.0, temperature)
-    return 100.0 * share_of_product(k1, k2, minutes) - 2.0 * minutes / 60.0 - catalyst
-
-
-def arrhenius(factor: float, energy: float, temperature: float) -> float:
-    """A rate: k = A exp(-E / RT), with E in J/mol."""
-    return factor * math.exp(-energy / (8.314 * temperature))
-
-
-def share_of_product(k1: float, k2: float, t: float) -> float:
-    """Share of B after a time t in A -> B -> C: k1 / (k2 - k1) * (exp(-k1 t) - exp(-k2 t))."""
-    if math.isclose(k1, k2, rel_tol=1e-9):
-        return k1 * t * math.exp(-k1 * t)
-    return k1 / (k2 - k1) * (math.exp(-k1 * t) - math.exp(-k2 * t))
+    return "reaction yield", REACTION, net_yield

@@ -33,7 +33,7 @@ class Settings:
     acquisition: Acquisition = field(default_factory=UCB)
     credit: CreditSettings = field(default_factory=CreditSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
-    pending: str = "believer"  # value given to points under evaluation: posterior mean, or a joint sample
+    pending: str = "sample"  # what to expect of points under evaluation: a joint sample, or "believer", the mean
     revisit: bool = False  # whether a point may be suggested again (noisy objectives on a grid)
     prior_strength: float = 10.0  # beta of piBO, for a user's prior
 
@@ -88,7 +88,8 @@ DEFAULT = Settings(
     outcome="robust",
     acquisition=Alternate(exploit=LogEI(), explore=UCB(beta=2.576)),
     fit=FitSettings(refit_growth=0.02, gradient_tolerance=1e-3),
-    credit=CreditSettings(tau=5.0, path_candidates=64, path_steps=2, n_features=128),
+    # full strength, because every other suggestion has no credit at all
+    credit=CreditSettings(strength=1.0, tau=20.0, path_candidates=64, path_steps=2, n_features=128),
 )
 
 PRESETS = {"paper": PAPER, "default": DEFAULT}

@@ -52,22 +52,31 @@ def test_the_energy_without_priors_is_minus_the_log_likelihood_per_observation()
     assert energy(theta)[0] == pytest.approx(-gp.log_likelihood() / 40, rel=1e-10)
 
 
-def test_the_exchangeable_prior_is_the_gaussian_it_says_it_is() -> None:
-    prior, x = LengthscalePrior(offset=-0.7, scale=0.5, shared_sd=1.0, each_sd=0.3), np.array([0.2, -0.5, 0.9, 0.1])
-    cov = 0.3**2 * np.eye(4) + 1.0 * np.ones((4, 4))
+@pytest.mark.parametrize("choice", [[False] * 4, [True, False, False, True]])
+def test_the_exchangeable_prior_is_the_gaussian_it_says_it_is(choice: list[bool]) -> None:
+    prior = LengthscalePrior(offset=-0.7, scale=0.5, shared_sd=1.0, each_sd=0.3, choice_sd=0.8)
+    x, marks = np.array([0.2, -0.5, 0.9, 0.1]), np.array(choice)
+    cov = np.diag(np.where(marks, 0.8, 0.3) ** 2) + 1.0 * np.ones((4, 4))
     normal = multivariate_normal(np.full(4, -0.7 + 0.5 * math.log(4)), cov)
     reference = normal.logpdf(normal.mean) - normal.logpdf(x)
-    energy, gradient = prior.energy(x)
+    energy, gradient = prior.energy(x, marks)
     assert energy == pytest.approx(reference, rel=1e-10)
-    np.testing.assert_allclose(gradient, approx_fprime(x, lambda t: prior.energy(t)[0], 1e-7), atol=1e-5)
+    np.testing.assert_allclose(gradient, approx_fprime(x, lambda t: prior.energy(t, marks)[0], 1e-7), atol=1e-5)
 
 
 def test_the_exchangeable_prior_costs_a_common_shift_less_than_a_split() -> None:
-    prior = LengthscalePrior()
+    prior, numbers = LengthscalePrior(), np.zeros(4, dtype=bool)
     mode = prior.mode(4)
-    together = prior.energy(np.full(4, mode + 0.5))[0]
-    apart = prior.energy(mode + np.array([0.5, -0.5, 0.5, -0.5]))[0]
+    together = prior.energy(np.full(4, mode + 0.5), numbers)[0]
+    apart = prior.energy(mode + np.array([0.5, -0.5, 0.5, -0.5]), numbers)[0]
     assert together < 0.2 * apart
+
+
+def test_a_categorical_leaves_the_common_lengthscale_more_easily_than_a_number() -> None:
+    prior = LengthscalePrior()
+    x = np.full(4, prior.mode(4)) + np.array([0.0, 0.0, 0.0, 1.5])
+    choice = prior.energy(x, np.array([False, False, False, True]))[0]
+    assert choice < 0.3 * prior.energy(x, np.zeros(4, dtype=bool))[0]
 
 
 def test_the_high_dimensional_prior_grows_with_the_root_of_the_dimension() -> None:

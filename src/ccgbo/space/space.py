@@ -66,7 +66,7 @@ class Space(Mapping[str, Parameter]):
                 self._columns.append(-1)
                 continue
             self._columns.append(len(groups))
-            width = p.size if isinstance(p, Categorical) and p.size > 2 else 1
+            width = p.size if isinstance(p, Categorical) else 1
             groups.extend([max(groups, default=-1) + 1] * width)
         groups = groups or [0]  # nothing varies: one column of zeros, so that no model has to think of none
         self.groups = np.array(groups, dtype=int)
@@ -85,7 +85,7 @@ class Space(Mapping[str, Parameter]):
             if c < 0:
                 continue
             if isinstance(p, Categorical):
-                out[c : c + (p.size if p.size > 2 else 1)] = 0.25
+                out[c : c + p.size] = 0.25
             elif p.size > 0:
                 last = p.unit_of_index(np.array([p.size - 2.0, p.size - 1.0]))  # the smallest cell on a log scale
                 out[c] = 0.25 * (last[1] - last[0])
@@ -232,8 +232,6 @@ class Space(Mapping[str, Parameter]):
                 continue
             if not isinstance(p, Categorical):
                 F[:, c] = U[:, j]  # inactive: REST
-            elif p.size == 2:
-                F[:, c] = np.where(active[:, j], p.index_of_unit(U[:, j]), 0.5)
             else:
                 on = np.flatnonzero(active[:, j])
                 F[on, c + p.index_of_unit(U[on, j]).astype(int)] = math.sqrt(0.5)
@@ -250,8 +248,6 @@ class Space(Mapping[str, Parameter]):
                 continue
             if not isinstance(p, Categorical):
                 U[:, j] = F[:, c]
-            elif p.size == 2:
-                U[:, j] = p.unit_of_index(np.rint(F[:, c]))
             else:
                 U[:, j] = p.unit_of_index(F[:, c : c + p.size].argmax(axis=1).astype(float))
         return self.snap(U)

@@ -37,40 +37,45 @@ LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthscalePrior:
-    """Exchangeable Gaussian on the log-lengthscales: a shared level plus one deviation per dimension.
+    """Exchangeable Gaussian on the log-lengthscales: a shared level plus one deviation per parameter.
 
         log l_k = level + deviation_k
-        level ~ N(offset + scale * log d, shared_sd^2),   deviation_k ~ N(0, each_sd^2)
+        level ~ N(offset + scale * log d, shared_sd^2),   deviation_k ~ N(0, sd_k^2)
 
-    ``shared_sd = 0`` is the independent prior of Hvarfner et al. 2024 with offset sqrt(2), scale 1/2, each_sd sqrt(3).
-    The covariance each^2 I + shared^2 1 1^T has a rank-one inverse (Sherman-Morrison), so it costs nothing.
+    with sd_k = each_sd for a number and choice_sd for a categorical, whose choices may differ much or not at all
+    whatever the numbers do. ``shared_sd = 0`` is the independent prior of Hvarfner et al. 2024 with offset sqrt(2),
+    scale 1/2, both deviations sqrt(3). The covariance diag(sd^2) + shared^2 1 1^T has a rank-one inverse
+    (Sherman-Morrison), so it costs nothing.
     """
 
     offset: float = -0.7
     scale: float = 0.5
     shared_sd: float = 1.0
     each_sd: float = 0.3
+    choice_sd: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.each_sd > 0:
-            raise SettingError(f"LengthscalePrior.each_sd must be > 0, got {self.each_sd}.")
+        for name in ("each_sd", "choice_sd"):
+            if not getattr(self, name) > 0:
+                raise SettingError(f"LengthscalePrior.{name} must be > 0, got {getattr(self, name)}.")
         if not self.shared_sd >= 0:
             raise SettingError(f"LengthscalePrior.shared_sd must be >= 0, got {self.shared_sd}.")
 
     def mode(self, d: int) -> float:
         return self.offset + self.scale * math.log(max(d, 1))
 
-    def energy(self, log_l: Array) -> tuple[float, Array]:
-        """-log density up to a constant, and its gradient."""
-        d = len(log_l)
-        delta = log_l - self.mode(d)
-        precision = 1.0 / self.each_sd**2
-        common = self.shared_sd**2 * precision**2 / (1.0 + d * self.shared_sd**2 * precision)
-        gradient = precision * delta - common * delta.sum()
-        return 0.5 * float(delta @ gradient), gradient
+    def energy(self, log_l: Array, choice: NDArray[np.bool_]) -> tuple[float, Array]:
+        """-log density up to a constant, and its gradient; ``choice`` marks the categoricals."""
+        precision = np.where(choice, self.choice_sd, self.each_sd) ** -2.0
+        scaled = precision * (log_l - self.mode(len(log_l)))
+        shared = self.shared_sd**2
+        gradient = scaled - shared * scaled.sum() / (1.0 + shared * precision.sum()) * precision
+        return 0.5 * float((log_l - self.mode(len(log_l))) @ gradient), gradient
 
 
-HVARFNER = LengthscalePrior(offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=math.sqrt(3.0))
+HVARFNER = LengthscalePrior(
+    offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=math.sqrt(3.0), choice_sd=math.sqrt(3.0)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +189,8 @@ class Energy:
             np.zeros(len(y)) if given_noise is None else np.where(unknown, 0.0, np.maximum(given_noise, NOISE_FLOOR))
         )
         self.g = int(groups.max()) + 1 if len(groups) else 0
-        self.merged = self.g != len(groups)  # several columns share a lengthscale
+        self.choice = np.bincount(groups, minlength=self.g) > 1  # a categorical has a column for each choice
+        self.merged = bool(self.choice.any())  # several columns share a lengthscale
         self.ones = np.ones((len(y), 1))
         signal = LOG_SIGNAL if settings.learn_signal else (0.0, 0.0)
         self.bounds = np.array([LOG_LENGTHSCALE] * self.g + [signal, LOG_NOISE])
@@ -220,7 +226,7 @@ class Energy:
     def _add_priors(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
         settings, g = self.settings, self.g
         if settings.lengthscale_prior is not None and g:
-            energy, slope = settings.lengthscale_prior.energy(theta[:g])
+            energy, slope = settings.lengthscale_prior.energy(theta[:g], self.choice)
             value += energy
             gradient[:g] += slope
         for i, prior in ((g, settings.signal_prior), (g + 1, settings.noise_prior)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.space import Categorical, Float, Int, Space
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Rows = Callable[[Array], Array]  # (n, d) -> (n,)
 
 
@@ -130,3 +131,10 @@ def need(problem: str, module: str) -> Any:
             return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(f"the benchmark problem {problem} ({module})", "bench") from error
+
+
+def folds(n: int, k: int) -> Iterator[tuple[Indices, Indices]]:
+    """Rows to train on and rows to test on, k times; the rows are already in random order."""
+    fold = np.arange(n) % k
+    for i in range(k):
+        yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)

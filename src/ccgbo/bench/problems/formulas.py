@@ -83,6 +83,18 @@ def branin(X: Array) -> Array:
     return valley**2 + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * np.cos(x1) + 10.0
 
 
+def camel(X: Array) -> Array:
+    """Six-hump camel back, x in [-3, 3] x [-2, 2]; minimum -1.0316 at +-(0.0898, -0.7126)."""
+    x, z = X[:, 0], X[:, 1]
+    return (4.0 - 2.1 * x**2 + x**4 / 3.0) * x**2 + x * z + 4.0 * (z**2 - 1.0) * z**2
+
+
+def beale(X: Array) -> Array:
+    """Beale, x in [-4.5, 4.5]^2; minimum 0 at (3, 0.5)."""
+    x, z = X[:, 0], X[:, 1]
+    return (1.5 - x + x * z) ** 2 + (2.25 - x + x * z**2) ** 2 + (2.625 - x + x * z**3) ** 2
+
+
 def ackley(X: Array) -> Array:
     """-20 exp(-0.2 rms(x)) - exp(mean cos 2 pi x) + 20 + e."""
     rms = np.sqrt((X**2).mean(-1))

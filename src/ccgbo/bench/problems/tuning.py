@@ -21,18 +21,15 @@ patient optimizer may find a slightly better point, and its regret is then below
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ccgbo.bench.problems.base import Array, Factory, Problem, need, row_by_row
+from ccgbo.bench.problems.base import Array, Factory, Indices, Problem, folds, need, row_by_row
 from ccgbo.bench.problems.tuning_best import BEST
 from ccgbo.space import Categorical, Float, Int, Space
-
-Indices = NDArray[np.intp]
 
 LOG_LOSS_CAP, RMSE_CAP = 10.0, 2.0
 SPLIT_SEED, MODEL_SEED = 0, 0
@@ -107,12 +104,6 @@ def _data(name: str) -> tuple[Array, Array]:
     return np.asarray(X, dtype=np.float64)[order], np.asarray(y, dtype=np.float64)[order]
 
 
-def _folds(n: int, k: int) -> Iterator[tuple[Indices, Indices]]:  # rows are already in random order
-    fold = np.arange(n) % k
-    for i in range(k):
-        yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
-
-
 def _standardised(X: Array, train: Indices) -> Array:
     out: Array = (X - X[train].mean(0)) / np.maximum(X[train].std(0), 1e-12)
     return out
@@ -123,12 +114,12 @@ def _log_loss(probability: Array, label: Array) -> float:  # (n, classes), (n,) 
     return float(np.mean(np.minimum(-np.log(np.maximum(right, 1e-300)), LOG_LOSS_CAP)))
 
 
-def _minus_rmse(make: Callable[[], Any], folds: int) -> float:
+def _minus_rmse(make: Callable[[], Any], k: int) -> float:
     """Cross-validated on the diabetes data; the target has unit variance, so that a constant scores about -1."""
     X, y = _data("diabetes")
     y = (y - y.mean()) / y.std()
     squares = []
-    for train, test in _folds(len(y), folds):
+    for train, test in folds(len(y), k):
         Z = _standardised(X, train)
         squares.append((make().fit(Z[train], y[train]).predict(Z[test]) - y[test]) ** 2)
     return -min(float(np.sqrt(np.mean(np.concatenate(squares)))), RMSE_CAP)
@@ -152,7 +143,7 @@ def knn_wine(params: Mapping[str, Any]) -> float:
     X, y = _data("wine")
     classes = np.eye(3)[y.astype(int)]
     score = 0.0
-    for train, test in _folds(len(y), 5):
+    for train, test in folds(len(y), 5):
         Z = _scaled(X, train, params["scaling"])
         centre = Z[train].mean(0)
         axes = np.linalg.svd(Z[train] - centre, full_matrices=False)[2][: params["components"]]
@@ -180,7 +171,7 @@ def sgd_cancer(params: Mapping[str, Any]) -> float:
 
     X, y = _data("breast_cancer")
     total = 0.0
-    for train, test in _folds(len(y), 3):
+    for train, test in folds(len(y), 3):
         Z = _standardised(X, train)
         model = SGDClassifier(
             loss="log_loss",
