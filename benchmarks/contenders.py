@@ -200,15 +200,15 @@ CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
 
 # What the default was chosen among, on the choosing set only: each differs from the default in one thing.
 CONTENDERS |= {
-    "choice credit 0.5, tau 5": variant(credit=MODERATE),
-    "choice credit 0.9, tau 10": variant(credit={"strength": 0.9, "tau": 10.0}),
-    "choice credit 0.9, tau 20": variant(credit={"strength": 0.9}),
+    "choice credit 0.5 tau 5": variant(credit=MODERATE),
+    "choice credit 0.9 tau 10": variant(credit={"strength": 0.9, "tau": 10.0}),
+    "choice credit 0.9 tau 20": variant(credit={"strength": 0.9}),
     "choice smooth field": variant(credit={"field": "smooth"}),
     "choice every third explores": variant(acquisition=Alternate(explore=UCB(beta=2.576), period=3)),
     "choice explore by JES": variant(acquisition=Alternate(explore=get_acquisition("jes"))),
     "choice explore by TS": variant(acquisition=Alternate()),
     "choice LogEI with credit": variant(acquisition=LogEI()),
-    "choice UCB 1.5, no credit": variant(SAME, acquisition=UCB(beta=1.5)),
+    "choice UCB 1.5 without credit": variant(SAME, acquisition=UCB(beta=1.5)),
     "choice standardize": variant(outcome="standardize"),
     "choice one prior for all": variant(fit={"lengthscale_prior": LengthscalePrior(choice_sd=0.3)}),
     "choice loose prior": variant(fit={"lengthscale_prior": LengthscalePrior(each_sd=1.0)}),

@@ -36,12 +36,15 @@ ENGINEERING = (
     "OTLCircuit6",
 )
 TUNING = ("SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits", "MLPDigits")
-CHEAP = (*FORMULAS, "Portfolio5", "Levy4_25", "Hartmann6_100", *problem_names("choosing"), *ENGINEERING)
+CHOOSING = tuple(
+    name for name in problem_names("choosing") if name != "TreeFriedman5"
+)  # whose optimum is the best known
+CHEAP = (*FORMULAS, "Portfolio5", "Levy4_25", "Hartmann6_100", *CHOOSING, *ENGINEERING)
 
 
 def uniform_rows(problem: Problem, n: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    low, high = ends_of(problem.space)
-    return low + (high - low) * np.random.default_rng(seed).random((n, problem.space.d))
+    space = problem.space
+    return np.array([row_of(space, space.decode(u)) for u in space.sample(n, np.random.default_rng(seed))])
 
 
 # -- the registry
@@ -403,7 +406,7 @@ def test_the_network_is_deterministic_and_counts_errors_of_171_patients() -> Non
     assert (value * 171) == pytest.approx(round(value * 171), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["MLP4", *TUNING])
+@pytest.mark.parametrize("name", ["MLP4", "TreeFriedman5", *TUNING])
 def test_the_best_known_value_is_attained_and_beats_random_points(name: str) -> None:
     problem = get_problem(name)
     assert problem.best_known
@@ -415,7 +418,7 @@ def test_the_best_known_value_is_attained_and_beats_random_points(name: str) -> 
     assert len(set(values)) > 3
 
 
-@pytest.mark.parametrize("name", TUNING)
+@pytest.mark.parametrize("name", [*TUNING, "TreeFriedman5"])
 def test_tuning_problems_are_mixed_and_deterministic(name: str) -> None:
     problem = get_problem(name)
     kinds = {type(p) for p in problem.space.parameters}
@@ -430,7 +433,12 @@ def test_tuning_problems_are_mixed_and_deterministic(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("Robot4", "Box2D"), ("Portfolio5", "skfolio.datasets"), ("MLP4", "sklearn.datasets")]
+    [
+        ("Robot4", "Box2D"),
+        ("Portfolio5", "skfolio.datasets"),
+        ("MLP4", "sklearn.datasets"),
+        ("TreeFriedman5", "sklearn.tree"),
+    ]
     + [(name, "sklearn.datasets") for name in TUNING],
 )
 def test_a_missing_library_is_named_and_the_other_problems_work(
