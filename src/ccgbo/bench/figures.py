@@ -90,7 +90,9 @@ def _band(ax: Any, t: Array, curves: Array, color: Any, label: str, *, bold: boo
 
 def _legend(figure: Any, ax: Any) -> None:
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 8), fontsize=8, frameon=False)
+    each = 0.6 + 0.075 * max(len(label) for label in labels)  # inches of a column
+    columns = max(1, min(len(labels), int(figure.get_size_inches()[0] / each)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
 
 
 def illustration(results: Results) -> Any:
