@@ -207,7 +207,7 @@ CONTENDERS |= {
     "choice every third explores": variant(acquisition=Alternate(explore=UCB(beta=2.576), period=3)),
     "choice explore by JES": variant(acquisition=Alternate(explore=get_acquisition("jes"))),
     "choice explore by TS": variant(acquisition=Alternate()),
-    "choice LogEI with credit": variant(acquisition=LogEI()),
+    "choice LogEI with credit": variant(acquisition=LogEI(), credit={"strength": 1.0, "tau": 20.0}),
     "choice UCB 1.5 without credit": variant(SAME, acquisition=UCB(beta=1.5)),
     "choice standardize": variant(outcome="standardize"),
     "choice one prior for all": variant(fit={"lengthscale_prior": LengthscalePrior(choice_sd=0.3)}),

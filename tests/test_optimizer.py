@@ -281,3 +281,11 @@ def test_a_hundred_dimensions_work_with_the_scaled_prior() -> None:
     opt = Optimizer(space, preset=ccgbo.high_dimensional(ccgbo.Settings()), seed=0, n_initial=8)
     drive(opt, lambda **p: -sum((v - 0.3) ** 2 for v in list(p.values())[:4]), 12)
     assert all(0.0 <= v <= 1.0 for v in opt.trials[-1].params.values())
+
+
+def test_an_acquisition_that_is_weighed_at_every_turn_has_moderate_credit() -> None:
+    space = {"x": (0.0, 1.0)}
+    alternating, always = Optimizer(space).settings.credit, Optimizer(space, acquisition="ucb").settings.credit
+    assert (alternating.strength, always.strength, always.tau) == (1.0, 0.5, 5.0)
+    assert Optimizer(space, acquisition="ucb", credit={"tau": 9.0}).settings.credit.tau == 9.0
+    assert Optimizer(space, acquisition="ucb", credit=False).settings.credit.strength == 0.0

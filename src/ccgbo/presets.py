@@ -106,6 +106,7 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
     """Settings from a preset's name (or a Settings) with everything that is not None replaced.
 
     ``credit``, ``fit`` and ``search`` also take a mapping of single fields; ``credit=False`` switches credit off.
+    An acquisition in the place of one that takes turns has the paper's moderate credit, unless given.
     """
     if isinstance(preset, str):
         if preset not in PRESETS:
@@ -123,12 +124,19 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
     changes = {name: value for name, value in overrides.items() if value is not None}
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
+        if isinstance(settings.acquisition, Alternate) and not isinstance(changes["acquisition"], Alternate):
+            settings = replace(settings, credit=_at_every_turn(settings.credit))
     if isinstance(changes.get("credit"), bool):
         changes["credit"] = replace(settings.credit, strength=settings.credit.strength if changes["credit"] else 0.0)
     for name in ("credit", "fit", "search"):
         if isinstance(changes.get(name), Mapping):
             changes[name] = _replace_fields(name, getattr(settings, name), changes[name])
     return replace(settings, **changes)
+
+
+def _at_every_turn(credit: CreditSettings) -> CreditSettings:
+    """Credit of an alternation, moderated for an acquisition that is weighed at every suggestion."""
+    return replace(credit, strength=min(credit.strength, 0.5), tau=min(credit.tau, 5.0))
 
 
 def _replace_fields(name: str, current: Any, changes: Mapping[str, Any]) -> Any:
