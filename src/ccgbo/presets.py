@@ -125,7 +125,7 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
         if isinstance(settings.acquisition, Alternate) and not isinstance(changes["acquisition"], Alternate):
-            settings = replace(settings, credit=_at_every_turn(settings.credit))
+            settings = replace(settings, credit=at_every_turn(settings.credit))
     if isinstance(changes.get("credit"), bool):
         changes["credit"] = replace(settings.credit, strength=settings.credit.strength if changes["credit"] else 0.0)
     for name in ("credit", "fit", "search"):
@@ -134,7 +134,7 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
     return replace(settings, **changes)
 
 
-def _at_every_turn(credit: CreditSettings) -> CreditSettings:
+def at_every_turn(credit: CreditSettings) -> CreditSettings:
     """Credit of an alternation, moderated for an acquisition that is weighed at every suggestion."""
     return replace(credit, strength=min(credit.strength, 0.5), tau=min(credit.tau, 5.0))
 

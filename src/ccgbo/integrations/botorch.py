@@ -29,7 +29,7 @@ from ccgbo.acquisition.base import Scale
 from ccgbo.credit.field import CreditSettings, exponent
 from ccgbo.credit.scores import Scores, score
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
-from ccgbo.presets import DEFAULT
+from ccgbo.presets import DEFAULT, at_every_turn
 
 try:
     import torch
@@ -222,7 +222,7 @@ def scale_of(acq_function: AcquisitionFunction) -> Scale:
 
 def _default_settings(model: Model) -> CreditSettings:
     """BoTorch searches by gradient, which the jumps of a kNN field cut short."""
-    return replace(DEFAULT.credit, field="knn" if kernel_of(model) is None else "smooth")
+    return replace(at_every_turn(DEFAULT.credit), field="knn" if kernel_of(model) is None else "smooth")
 
 
 def _checked_model(acq_function: Any, model: Any) -> Model:
