@@ -20,7 +20,7 @@ from ccgbo.acquisition.weighted import Weighted
 from ccgbo.credit.field import CreditSettings, credit_factor
 from ccgbo.credit.scores import score
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
-from ccgbo.presets import DEFAULT
+from ccgbo.presets import DEFAULT, at_every_turn
 from ccgbo.surrogate.gp import GP, Hyper
 from ccgbo.surrogate.kernels import get_kernel
 
@@ -57,8 +57,8 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
-KNN = replace(DEFAULT.credit, field="knn")
-SMOOTH = replace(DEFAULT.credit, field="smooth")
+KNN = replace(at_every_turn(DEFAULT.credit), field="knn")
+SMOOTH = replace(at_every_turn(DEFAULT.credit), field="smooth")
 UNIT = torch.tensor([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], dtype=torch.double)
 
 
