@@ -213,6 +213,7 @@ CONTENDERS |= {
     "choice one prior for all": variant(fit={"lengthscale_prior": LengthscalePrior(choice_sd=0.3)}),
     "choice loose prior": variant(fit={"lengthscale_prior": LengthscalePrior(each_sd=1.0)}),
     "choice independent prior": variant(fit={"lengthscale_prior": HVARFNER}),
+    "choice no trend": variant(fit={"trend_prior": None}),
     "choice no noise prior": variant(fit={"noise_prior": None}),
     "choice maximum likelihood": variant(
         fit={"lengthscale_prior": None, "noise_prior": None, "signal_prior": None},

@@ -35,10 +35,12 @@ RESULTS = Path(__file__).parent.parent / "results"
 CHOOSING = (
     "Langermann2", "Hartmann6", "Griewank6", "Levy8", "Rosenbrock10",
     "Branin2", "Ackley5", "Michalewicz5", "StyblinskiTang4", "GPDraw4",
-    "Reaction4", "MixedAckley6", "Func3C", "TreeFriedman5",
+    "Forrester1", "GoldsteinPrice2", "Ishigami3", "Hartmann4", "ARDDraw6", "DettePepelyshev8", "Welch20",
+    "Reaction4", "MixedAckley6", "Func3C", "TreeFriedman5", "SVCCancer", "MLPDigits",
 )  # fmt: skip
 REPORTING = (
-    "Robot4", "Portfolio5", "MLP4", "SVRDiabetes", "KNNWine", "SGDCancer", "Hartmann3", "Shekel4",
+    "Robot4", "Portfolio5", "MLP4", "SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits",
+    "Hartmann3", "Shekel4", "Colville4", "Borehole8", "WingWeight10", "PistonCycle7", "OTLCircuit6",
 )  # fmt: skip
 SETS = {"choosing": CHOOSING, "reporting": REPORTING}
 PEERS = ("optuna-gp", "optuna-tpe", "botorch-logei", "bayes-opt")

@@ -14,13 +14,15 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def make_gp(n: int = 20, p: int = 3, *, kernel: str = "matern52", noise: float = 0.01, seed: int = 0) -> GP:
+def make_gp(
+    n: int = 20, p: int = 3, *, kernel: str = "matern52", noise: float = 0.01, trend: float = 0.0, seed: int = 0
+) -> GP:
     """A posterior of a smooth function with lengthscales that differ by dimension."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, p))
     y = np.sin(5.0 * X).sum(axis=1) + 0.1 * rng.standard_normal(n)
     y = (y - y.mean()) / (y.std() or 1.0)
-    hyper = Hyper(lengthscales=np.linspace(0.4, 0.7, p), signal=1.3, noise=noise)
+    hyper = Hyper(lengthscales=np.linspace(0.4, 0.7, p), signal=1.3, noise=noise, trend=trend)
     return GP.from_data(get_kernel(kernel), hyper, X, y)
 
 

@@ -15,7 +15,7 @@ from ccgbo.credit.field import CreditSettings
 from ccgbo.design import DESIGNS
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.search import SearchSettings
-from ccgbo.surrogate.fit import HVARFNER, FitSettings
+from ccgbo.surrogate.fit import HVARFNER, FitSettings, LogNormal
 from ccgbo.surrogate.outcome import OUTCOMES
 
 PENDING = ("believer", "sample")
@@ -87,7 +87,7 @@ PAPER = Settings(
 DEFAULT = Settings(
     outcome="robust",
     acquisition=Alternate(exploit=LogEI(), explore=UCB(beta=2.576)),
-    fit=FitSettings(refit_growth=0.02, gradient_tolerance=1e-3),
+    fit=FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5), refit_growth=0.02, gradient_tolerance=1e-3),
     # full strength, because every other suggestion has no credit at all
     credit=CreditSettings(strength=1.0, tau=20.0, path_candidates=64, path_steps=2, n_features=128),
 )
@@ -98,7 +98,8 @@ PRESETS = {"paper": PAPER, "default": DEFAULT}
 def high_dimensional(settings: Settings) -> Settings:
     """The sqrt(D)-scaled lengthscale prior with unit signal variance of Hvarfner et al. 2024, for D = 25 to 1000."""
     return replace(
-        settings, fit=replace(settings.fit, lengthscale_prior=HVARFNER, signal_prior=None, learn_signal=False)
+        settings,
+        fit=replace(settings.fit, lengthscale_prior=HVARFNER, signal_prior=None, trend_prior=None, learn_signal=False),
     )
 
 

@@ -40,12 +40,13 @@ def context(gp: GP, rng: np.random.Generator) -> Context:
     return Context(gp, float(gp.at_observations()[0].max()), optima, rng)
 
 
+@pytest.mark.parametrize("trend", [0.0, 0.8])
 @pytest.mark.parametrize("field", [None, *FIELDS])
 @pytest.mark.parametrize("name", [n for n in ACQUISITIONS if n != "alternate"])
 def test_gradients_match_finite_differences_plain_and_weighted(
-    name: str, field: str | None, rng: np.random.Generator
+    name: str, field: str | None, trend: float, rng: np.random.Generator
 ) -> None:
-    gp = make_gp()
+    gp = make_gp(trend=trend)
     ctx = context(gp, rng)
     acquisition = ACQUISITIONS[name]
     factor = None
@@ -113,8 +114,9 @@ def test_mes_is_the_entropy_that_truncation_removes() -> None:
     assert MES().bind(ctx)(x)[0] == pytest.approx(float(removed), rel=1e-6)
 
 
-def test_jes_equals_conditioning_on_the_optimum_and_cutting_there(rng: np.random.Generator) -> None:
-    gp = make_gp()
+@pytest.mark.parametrize("trend", [0.0, 0.8])
+def test_jes_equals_conditioning_on_the_optimum_and_cutting_there(trend: float, rng: np.random.Generator) -> None:
+    gp = make_gp(trend=trend)
     optimum, z, x = np.array([[0.7, 0.2, 0.5]]), 2.5, rng.random((6, 3))
     value = JES().bind(Context(gp, 0.0, Optima(optimum, np.array([z])), rng))(x)
     given_optimum = gp.condition(optimum, np.array([z]), np.array([1e-6]))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccgbo.bench.problems import GROUPS, PROBLEMS, Problem, get_problem, problem_names
+from ccgbo.bench.problems import GROUPS, PROBLEMS, Problem, formulas, get_problem, problem_names
 from ccgbo.bench.problems.base import ends_of, params_of, point_of, row_of
 from ccgbo.bench.problems.gp_draw import matern_features
 from ccgbo.bench.problems.mlp import error_rate
@@ -35,9 +35,10 @@ ENGINEERING = (
     "PistonCycle7",
     "OTLCircuit6",
 )
-TUNING = ("SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits", "MLPDigits")
+TUNING = ("SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits", "MLPDigits", "SVCCancer")
+UNEVEN = ("Forrester1", "GoldsteinPrice2", "Ishigami3", "Hartmann4", "DettePepelyshev8", "Welch20")
 CHOOSING = tuple(
-    name for name in problem_names("choosing") if name != "TreeFriedman5"
+    name for name in problem_names("choosing") if name not in ("TreeFriedman5", *TUNING)
 )  # whose optimum is the best known
 CHEAP = (*FORMULAS, "Portfolio5", "Levy4_25", "Hartmann6_100", *CHOOSING, *ENGINEERING)
 
@@ -149,6 +150,7 @@ def botorch_function(name: str) -> Any:
         "StyblinskiTang10": lambda: synthetic.StyblinskiTang(10),
         "Rastrigin4": lambda: synthetic.Rastrigin(4),
         "Hartmann3": lambda: synthetic.Hartmann(3),
+        "Hartmann4": lambda: synthetic.Hartmann(4),
         "Shekel4": lambda: synthetic.Shekel(m=10),
     }[name]()
 
@@ -181,6 +183,15 @@ def test_formulas_are_minus_those_of_botorch(name: str) -> None:
     assert problem.optimum == pytest.approx(-theirs.optimal_value, abs=1e-3)
 
 
+def test_hartmann_in_four_dimensions_is_botorchs_before_it_is_shifted_and_scaled() -> None:
+    import torch
+
+    problem, theirs = get_problem("Hartmann4"), botorch_function("Hartmann4")
+    X = uniform_rows(problem, 64)
+    shifted = theirs.evaluate_true(torch.tensor(X, dtype=torch.float64)).numpy()
+    np.testing.assert_allclose(problem.values(X), 1.1 - 0.839 * shifted, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "name", ["Griewank6", "Levy8", "Rosenbrock10", "Rosenbrock2", "Hartmann6", "Branin2", "Shekel4"]
 )
@@ -196,6 +207,24 @@ def test_langermann_at_its_deepest_centre_is_the_sum_written_out() -> None:
         sq = (2.2 - u) ** 2 + (1.7 - v) ** 2
         total += c * math.exp(-sq / math.pi) * math.cos(math.pi * sq)
     assert get_problem("Langermann2")({"x1": 2.2, "x2": 1.7}) == pytest.approx(-total, rel=1e-13)
+
+
+def test_the_uneven_functions_are_their_formulas_written_out() -> None:
+    X = np.random.default_rng(6).random((5, 20))
+    for row in X:
+        x, z = 4.0 * row[0] - 2.0, 4.0 * row[1] - 2.0
+        first = 1 + (x + z + 1) ** 2 * (19 - 14 * x + 3 * x**2 - 14 * z + 6 * x * z + 3 * z**2)
+        second = 30 + (2 * x - 3 * z) ** 2 * (18 - 32 * x + 12 * x**2 + 48 * z - 36 * x * z + 27 * z**2)
+        assert formulas.goldstein_price(np.array([[x, z]]))[0] == pytest.approx(first * second, rel=1e-12)
+        tail = sum(i * math.log(1 + row[2:i].sum()) for i in range(4, 9))
+        head = 4 * (row[0] - 2 + 8 * row[1] - 8 * row[1] ** 2) ** 2 + (3 - 4 * row[1]) ** 2
+        head += 16 * math.sqrt(row[2] + 1) * (2 * row[2] - 1) ** 2
+        assert formulas.dette_pepelyshev(row[None, :8])[0] == pytest.approx(head + tail, rel=1e-12)
+        w = np.append(np.nan, row - 0.5)
+        flow = 5 * w[12] / (1 + w[1]) + 5 * (w[4] - w[20]) ** 2 + w[5] + 40 * w[19] ** 3 - 5 * w[19]
+        flow += 0.05 * w[2] + 0.08 * w[3] - 0.03 * w[6] + 0.03 * w[7] - 0.09 * w[9] - 0.01 * w[10] - 0.07 * w[11]
+        flow += 0.25 * w[13] ** 2 - 0.04 * w[14] + 0.06 * w[15] - 0.01 * w[17] - 0.03 * w[18]
+        assert formulas.welch(row[None, :] - 0.5)[0] == pytest.approx(flow, rel=1e-10)
 
 
 def test_borehole_flow_is_the_formula_written_out() -> None:
@@ -244,7 +273,7 @@ def test_the_stored_optimum_is_attained_at_the_stored_argmax(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Langermann2", "Hartmann6", "Branin2", "Michalewicz5", "StyblinskiTang4", *ENGINEERING],
+    ["Langermann2", "Hartmann6", "Branin2", "Michalewicz5", "StyblinskiTang4", *ENGINEERING, *UNEVEN],
 )
 def test_multi_start_search_finds_the_stored_optimum_and_nothing_above(name: str) -> None:
     problem = get_problem(name)
@@ -287,9 +316,10 @@ def test_gp_draws_differ_by_seed_and_repeat_for_one() -> None:
     assert get_problem("GPDraw4", 1)(params) != get_problem("GPDraw4", 2)(params)
 
 
-def test_another_search_finds_nothing_above_the_optimum_of_a_gp_draw() -> None:
-    problem = get_problem("GPDraw4", 1)
-    found, _ = maximise_box(problem.values, np.zeros(4), np.ones(4), screen=40_000, starts=40, seed=99)
+@pytest.mark.parametrize("name", ["GPDraw4", "ARDDraw6"])
+def test_another_search_finds_nothing_above_the_optimum_of_a_gp_draw(name: str) -> None:
+    problem = get_problem(name, 1)
+    found, _ = maximise_box(problem.values, *ends_of(problem.space), screen=40_000, starts=40, seed=99)
     assert found == pytest.approx(problem.optimum, abs=1e-8)
 
 

@@ -62,10 +62,10 @@ SMOOTH = replace(at_every_turn(DEFAULT.credit), field="smooth")
 UNIT = torch.tensor([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], dtype=torch.double)
 
 
-def core_gp(kernel: str = "matern52", given_noise: np.ndarray | None = None) -> GP:
+def core_gp(kernel: str = "matern52", given_noise: np.ndarray | None = None, trend: float = 0.0) -> GP:
     X = np.random.default_rng(3).random((24, 3))
     y = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2 - np.abs(X[:, 2] - 0.4)
-    hyper = Hyper(lengthscales=np.array([0.3, 0.6, 0.5]), signal=1.4, noise=2e-3)
+    hyper = Hyper(lengthscales=np.array([0.3, 0.6, 0.5]), signal=1.4, noise=2e-3, trend=trend)
     return GP.from_data(get_kernel(kernel), hyper, X, (y - y.mean()) / y.std(), given_noise)
 
 
@@ -550,9 +550,10 @@ def test_the_registered_constructor_builds_the_base_by_its_own_constructor(gp: G
 
 @pytest.mark.parametrize("kernel", ["matern52", "matern32", "rbf"])
 @pytest.mark.parametrize("noise", ["one level", "one per observation"])
-def test_a_core_gp_keeps_its_posterior_there_and_back(kernel: str, noise: str) -> None:
+@pytest.mark.parametrize("trend", [0.0, 0.8])
+def test_a_core_gp_keeps_its_posterior_there_and_back(kernel: str, noise: str, trend: float) -> None:
     given = None if noise == "one level" else np.linspace(1e-3, 0.2, 24)
-    gp = core_gp(kernel, given)
+    gp = core_gp(kernel, given, trend)
     x = points(60)
     mean, std = gp.predict(x.numpy())
     with torch.no_grad():
@@ -562,6 +563,7 @@ def test_a_core_gp_keeps_its_posterior_there_and_back(kernel: str, noise: str) -
     back = from_botorch(to_botorch(gp))
     np.testing.assert_allclose(back.predict(x.numpy()), (mean, std), atol=1e-9)
     np.testing.assert_allclose(back.gp.hyper.lengthscales, gp.hyper.lengthscales)
+    assert back.gp.hyper.trend == trend
     assert back.gp.kernel is gp.kernel
     assert (back.offset, back.scale) == (0.0, 1.0)
 

@@ -32,6 +32,7 @@ def draw(n: int = 40, p: int = 3, noise: float = 0.1, seed: int = 0) -> tuple[np
         FitSettings(kernel="matern32"),
         FitSettings(kernel="rbf", lengthscale_prior=HVARFNER),
         FitSettings(learn_signal=False, signal_prior=None),
+        FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)),
     ],
 )
 @pytest.mark.parametrize("groups", [[0, 1, 2], [0, 1, 1]])
@@ -39,7 +40,7 @@ def test_the_gradient_matches_finite_differences(settings: FitSettings, groups: 
     X, y = draw()
     given_noise = np.where(np.arange(40) % 3 == 0, 0.02, np.nan)
     energy = Energy(X, y, np.array(groups), settings, given_noise)
-    theta = np.array([*[0.1, -0.4, 0.3][: energy.g], 0.2, -2.0])
+    theta = np.array([*[0.1, -0.4, 0.3][: energy.g], 0.2, -2.0, -0.7])[: len(energy.bounds)]
     numeric = approx_fprime(theta, lambda t: energy(t)[0], 1e-6)
     np.testing.assert_allclose(energy(theta)[1], numeric, atol=1e-5)
 

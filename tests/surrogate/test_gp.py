@@ -37,9 +37,12 @@ def test_mean_std_and_likelihood_equal_scikit_learns(kernel: str, rng: np.random
     assert gp.log_likelihood() == pytest.approx(theirs.log_marginal_likelihood(), rel=1e-10)
 
 
+@pytest.mark.parametrize("trend", [0.0, 0.8])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_gradients_of_mean_and_std_match_finite_differences(kernel: str, rng: np.random.Generator) -> None:
-    gp, x, h = make_gp(kernel=kernel), rng.random((5, 3)), 1e-6
+def test_gradients_of_mean_and_std_match_finite_differences(
+    kernel: str, trend: float, rng: np.random.Generator
+) -> None:
+    gp, x, h = make_gp(kernel=kernel, trend=trend), rng.random((5, 3)), 1e-6
     mean, std, d_mean, d_std = gp.predict_gradient(x)
     np.testing.assert_allclose((mean, std), gp.predict(x), rtol=1e-10)
     for c in range(3):
@@ -49,8 +52,9 @@ def test_gradients_of_mean_and_std_match_finite_differences(kernel: str, rng: np
         np.testing.assert_allclose(d_std[:, c], (up[1] - down[1]) / (2 * h), atol=1e-6)
 
 
-def test_appending_observations_equals_starting_over(rng: np.random.Generator) -> None:
-    gp, x = make_gp(n=25), rng.random((10, 3))
+@pytest.mark.parametrize("trend", [0.0, 0.8])
+def test_appending_observations_equals_starting_over(trend: float, rng: np.random.Generator) -> None:
+    gp, x = make_gp(n=25, trend=trend), rng.random((10, 3))
     part = GP.from_data(gp.kernel, gp.hyper, gp.X[:15], gp.y[:15])
     for whole in (
         part.condition(gp.X[15:], gp.y[15:]),
@@ -61,8 +65,9 @@ def test_appending_observations_equals_starting_over(rng: np.random.Generator) -
     assert len(part.y) == 15, "the posterior that was appended to is unchanged"
 
 
-def test_the_closed_form_at_the_observations_equals_the_general_prediction() -> None:
-    gp = make_gp()
+@pytest.mark.parametrize("trend", [0.0, 0.8])
+def test_the_closed_form_at_the_observations_equals_the_general_prediction(trend: float) -> None:
+    gp = make_gp(trend=trend)
     np.testing.assert_allclose(gp.at_observations(), gp.predict(gp.X), atol=1e-9)
 
 

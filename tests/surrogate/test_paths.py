@@ -10,16 +10,22 @@ from ccgbo.surrogate.kernels import KERNELS
 from ccgbo.surrogate.paths import cos_sin, draw_paths
 
 
+@pytest.mark.parametrize("trend", [0.0, 0.8])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_mean_and_covariance_of_the_paths_are_the_posteriors(kernel: str, rng: np.random.Generator) -> None:
-    gp, x = make_gp(kernel=kernel), rng.random((6, 3))
+def test_mean_and_covariance_of_the_paths_are_the_posteriors(
+    kernel: str, trend: float, rng: np.random.Generator
+) -> None:
+    gp, x = make_gp(kernel=kernel, trend=trend), rng.random((6, 3))
     values = np.concatenate([draw_paths(gp, 50, rng)(x) for _ in range(200)], axis=1)
     np.testing.assert_allclose(values.mean(axis=1), gp.predict(x)[0], atol=0.02)
     np.testing.assert_allclose(np.cov(values), gp.covariance(x, x), atol=0.02)
 
 
-def test_a_path_at_its_own_point_is_the_path_there_and_its_gradient_is_right(rng: np.random.Generator) -> None:
-    gp, x, h = make_gp(), rng.random((7, 3)), 1e-3
+@pytest.mark.parametrize("trend", [0.0, 0.8])
+def test_a_path_at_its_own_point_is_the_path_there_and_its_gradient_is_right(
+    trend: float, rng: np.random.Generator
+) -> None:
+    gp, x, h = make_gp(trend=trend), rng.random((7, 3)), 1e-3
     paths = draw_paths(gp, 7, rng)
     value, gradient = paths.own(x)
     np.testing.assert_allclose(value, np.diag(paths(x)), atol=1e-5)
@@ -29,8 +35,9 @@ def test_a_path_at_its_own_point_is_the_path_there_and_its_gradient_is_right(rng
         np.testing.assert_allclose(gradient[:, c], numeric, atol=2e-3)
 
 
-def test_values_at_the_data_need_no_kernel_and_equal_the_paths_there(rng: np.random.Generator) -> None:
-    gp = make_gp()
+@pytest.mark.parametrize("trend", [0.0, 0.8])
+def test_values_at_the_data_need_no_kernel_and_equal_the_paths_there(trend: float, rng: np.random.Generator) -> None:
+    gp = make_gp(trend=trend)
     paths = draw_paths(gp, 5, rng)
     np.testing.assert_allclose(paths.at_data, paths(gp.X), atol=1e-5)
 

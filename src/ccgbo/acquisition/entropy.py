@@ -27,7 +27,6 @@ from ccgbo.acquisition.analytic import MeanStdScore
 from ccgbo.acquisition.base import Context, Scale
 from ccgbo.credit.proxy import Optima
 from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import squared_distances
 from ccgbo.surrogate.linalg import solve
 
 Array = NDArray[np.float64]
@@ -79,7 +78,7 @@ class JES:
 @dataclass(frozen=True, slots=True)
 class JointEntropyScore:
     gp: GP
-    Z: Array  # (k, p) optima / lengthscales
+    at: Array  # (k, p) where the optima are
     maxima: Array  # (k,)
     solved: Array  # (n, k) K^-1 k(X, x_j)
     var: Array  # (k,) v_j
@@ -90,28 +89,22 @@ class JointEntropyScore:
         k = gp.cross(optima.argmax)  # (K, n)
         solved = solve(gp.L, k.T)
         mean = k @ gp.alpha
-        var = gp.hyper.signal - np.einsum("kn,nk->k", k, solved)
+        var = gp.prior_variance(gp.basis(optima.argmax)) - np.einsum("kn,nk->k", k, solved)
         var = np.maximum(var, 1e-6 * gp.hyper.signal)
-        return cls(gp, optima.argmax / gp.hyper.lengthscales, optima.maxima, solved, var, (optima.maxima - mean) / var)
+        return cls(gp, optima.argmax, optima.maxima, solved, var, (optima.maxima - mean) / var)
 
     def __call__(self, x: Array) -> Array:
         mean, std = self.gp.predict(x)
-        rho = self.gp.kernel.rho(squared_distances(x / self.gp.hyper.lengthscales, self.Z))
-        c = self.gp.hyper.signal * rho - self.gp.cross(x) @ self.solved
+        c = self.gp.prior(x, self.at) - self.gp.cross(x) @ self.solved
         return self._information(mean, std, c)[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
         gp = self.gp
         mean, std, d_mean, d_std = gp.predict_gradient(x)
-        z = x / gp.hyper.lengthscales
-        rho_o, slope_o = gp.kernel.rho_slope(squared_distances(z, self.Z))
-        rho_x, slope_x = gp.kernel.rho_slope(squared_distances(z, gp.Z))
-        c = gp.hyper.signal * (rho_o - rho_x @ self.solved)
+        c = gp.prior(x, self.at) - gp.cross(x) @ self.solved
         value, by_mean, by_std, by_c = self._information(mean, std, c)
-        A = gp.hyper.signal * slope_o * by_c  # (m, K): through k(x, x_j)
-        through_optima = 2.0 * (A.sum(axis=1)[:, None] * z - A @ self.Z) / gp.hyper.lengthscales
-        through_data = gp.pull(z, -gp.hyper.signal * slope_x * (by_c @ self.solved.T))
-        return value, by_mean[:, None] * d_mean + by_std[:, None] * d_std + through_optima + through_data
+        through_c = gp.prior_slope(x, self.at, by_c) - gp.prior_slope(x, gp.X, by_c @ self.solved.T)
+        return value, by_mean[:, None] * d_mean + by_std[:, None] * d_std + through_c
 
     def _information(self, mean: Array, std: Array, c: Array) -> tuple[Array, Array, Array, Array]:
         """Value (m,) and its derivatives by mean (m,), std (m,) and c (m, K)."""

@@ -19,7 +19,7 @@ from botorch.models.transforms.input import Normalize
 from botorch.models.transforms.outcome import Standardize
 from botorch.sampling.pathwise.utils import get_train_inputs
 from gpytorch.constraints import Positive
-from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import AdditiveKernel, Kernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.means import ConstantMean, ZeroMean
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from torch import Tensor
 from ccgbo.errors import UnsupportedError
 from ccgbo.surrogate.gp import GP, Hyper
 from ccgbo.surrogate.kernels import get_kernel
+from ccgbo.surrogate.trend import LINEAR, SQUARE
 
 Array = NDArray[np.float64]
 
@@ -58,7 +59,8 @@ def to_botorch(gp: GP) -> SingleTaskGP:
     covar = ScaleKernel(base).double()
     base.lengthscale = torch.tensor(gp.hyper.lengthscales)
     covar.outputscale = torch.tensor(gp.hyper.signal, dtype=torch.double)
-    parts = {"covar_module": covar, "mean_module": ZeroMean(), "outcome_transform": None}
+    whole = covar + TrendKernel(gp.hyper.trend) if gp.hyper.trend else covar
+    parts = {"covar_module": whole, "mean_module": ZeroMean(), "outcome_transform": None}
     if not _one_level(gp.noise):
         return SingleTaskGP(X, Y, torch.tensor(gp.noise).unsqueeze(-1), **parts).eval()
     likelihood = GaussianLikelihood(noise_constraint=Positive()).double()
@@ -66,14 +68,38 @@ def to_botorch(gp: GP) -> SingleTaskGP:
     return SingleTaskGP(X, Y, likelihood=likelihood, **parts).eval()
 
 
+class TrendKernel(Kernel):  # type: ignore[misc]
+    """The quadratic trend of the core, trend * phi(x) . phi(x'), over inputs in the unit cube."""
+
+    is_stationary = False
+
+    def __init__(self, trend: float) -> None:
+        super().__init__()
+        self.register_buffer("trend", torch.tensor(trend, dtype=torch.double))
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **_: Any) -> Tensor:
+        phi1, phi2 = self._basis(x1), self._basis(x2)
+        together = (phi1 * phi2).sum(-1) if diag else phi1 @ phi2.transpose(-1, -2)
+        scaled: Tensor = self.trend * together
+        return scaled
+
+    @staticmethod
+    def _basis(x: Tensor) -> Tensor:
+        linear, square = LINEAR * (2.0 * x - 1.0), SQUARE * (6.0 * x * (x - 1.0) + 1.0)
+        phi: Tensor = torch.cat([linear, square], dim=-1) / (2.0 * x.shape[-1]) ** 0.5
+        return phi
+
+
 def from_botorch(model: SingleTaskGP) -> CoreModel:
     """A fitted ``SingleTaskGP`` as a core GP with the same posterior, over the model's own (raw) inputs.
 
     Taken: a Matern-5/2, Matern-3/2 or RBF kernel with or without a ``ScaleKernel``, a constant or zero mean, a
-    Gaussian or fixed-noise likelihood, ``Normalize`` on the inputs, ``Standardize`` on the outcome.
+    Gaussian or fixed-noise likelihood, ``Normalize`` on the inputs, ``Standardize`` on the outcome; and what
+    ``to_botorch`` makes.
     """
     model.eval()
-    covar, likelihood, mean = model.covar_module, model.likelihood, model.mean_module
+    likelihood, mean = model.likelihood, model.mean_module
+    covar, trend = _without_trend(model.covar_module)
     scaled = isinstance(covar, ScaleKernel)
     base = covar.base_kernel if scaled else covar
     kernel = get_kernel(_kernel_name(base))
@@ -92,9 +118,16 @@ def from_botorch(model: SingleTaskGP) -> CoreModel:
     offset, scale = _outcome_units(model)
     y, noise = as_numpy(model.train_targets) - constant, as_numpy(likelihood.noise).reshape(-1)
     signal = covar.outputscale.item() if scaled else 1.0
-    hyper = Hyper(lengthscales=as_numpy(lengthscales), signal=signal, noise=float(noise.mean()))
+    hyper = Hyper(lengthscales=as_numpy(lengthscales), signal=signal, noise=float(noise.mean()), trend=trend)
     gp = GP.from_data(kernel, hyper, as_numpy(X), y, None if _one_level(noise) else noise)
     return CoreModel(gp, offset + scale * constant, scale)
+
+
+def _without_trend(covar: Any) -> tuple[Any, float]:
+    """The stationary kernel, and the variance of the trend that ``to_botorch`` added to it."""
+    if isinstance(covar, AdditiveKernel) and isinstance(covar.kernels[-1], TrendKernel) and len(covar.kernels) == 2:
+        return covar.kernels[0], covar.kernels[1].trend.item()
+    return covar, 0.0
 
 
 def _one_level(noise: Array) -> bool:

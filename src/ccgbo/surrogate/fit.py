@@ -1,13 +1,14 @@
 """Hyperparameters by maximum likelihood or maximum a posteriori, with analytic gradients through L-BFGS-B.
 
-    theta = (log lengthscale of each group, log signal variance, log noise variance)
+    theta = (log lengthscale of each group, log signal variance, log noise variance[, log trend variance])
 
     log p(y | theta) = -1/2 y^T K^-1 y - 1/2 log |K| - n/2 log 2 pi
     d / d theta_k    =  1/2 tr(W dK / d theta_k),   W = alpha alpha^T - K^-1
 
-With K = signal * rho + N the traces need no further matrix product than one symmetric G Z:
+With K = signal * rho + trend * phi phi^T + N (see trend.py) the traces need no further large product than G Z:
 
-    signal:        y^T alpha - n - tr(W N)
+    trend:         trend * (|phi^T alpha|^2 - tr(phi^T K^-1 phi))
+    signal:        y^T alpha - n - tr(W N) - the trend's
     noise:         noise * sum of W_ii over the observations whose noise is learned
     lengthscale k: -sum_ij G_ij (Z_ik - Z_jk)^2 = -2 (Z_k^2 . G 1 - Z_k . G Z_k),   G = signal * slope * W
 
@@ -27,12 +28,14 @@ from ccgbo.errors import SettingError
 from ccgbo.surrogate.gp import NOISE_FLOOR, Hyper
 from ccgbo.surrogate.kernels import Kernel, get_kernel, squared_distances
 from ccgbo.surrogate.linalg import cholesky, inverse_lower, solve, symmetric_times
+from ccgbo.surrogate.trend import basis
 
 Array = NDArray[np.float64]
 
 LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 LOG_SIGNAL = (math.log(1e-3), math.log(1e3))
 LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
+LOG_TREND = (math.log(1e-4), math.log(1e2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +95,13 @@ class LogNormal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitSettings:
-    """How the surrogate is fitted. A prior of None is flat: all three None is maximum likelihood."""
+    """How the surrogate is fitted. The first three priors are flat where None: all three None is maximum likelihood."""
 
     kernel: str = "matern52"
     lengthscale_prior: LengthscalePrior | None = LengthscalePrior()
     noise_prior: LogNormal | None = LogNormal(mean=-4.0, sd=1.5)
     signal_prior: LogNormal | None = LogNormal(mean=0.0, sd=1.0)
+    trend_prior: LogNormal | None = None  # of the quadratic trend's variance; None, or a categorical: no trend
     learn_signal: bool = True  # False: unit signal variance, for high dimension
     refit_growth: float = 0.0  # refit when n has grown by this fraction since the last fit; 0 refits every time
     max_points: int = 3000  # beyond this the model keeps the best and the latest observations
@@ -120,15 +124,17 @@ class FitSettings:
 class Fit:
     """Where a fit ended; ``theta`` warm-starts the next one."""
 
-    theta: Array  # (g + 2,)
+    theta: Array  # (g + 2,), with a trend (g + 3,)
     energy: float  # negative log posterior, per observation
     calls: int  # of the likelihood
 
 
 def hyper_of(theta: Array, groups: Array) -> Hyper:
     """Hyperparameters of each feature column from theta."""
+    g = int(groups.max()) + 1 if len(groups) else 0
     values = np.exp(theta)
-    return Hyper(lengthscales=values[:-2][groups], signal=float(values[-2]), noise=float(values[-1]))
+    signal, noise, *trend = values[g:].tolist()
+    return Hyper(lengthscales=values[:g][groups], signal=signal, noise=noise, trend=trend[0] if trend else 0.0)
 
 
 def fit(
@@ -142,7 +148,9 @@ def fit(
 ) -> Fit:
     """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
     energy = Energy(X, y, groups, settings, given_noise)
-    fresh = default_theta(energy.g, settings, start)
+    if start is not None and len(start) != len(energy.bounds):
+        start = None  # from before there was a trend
+    fresh = default_theta(energy, settings, start)
     starts = fresh if start is None else [start, *fresh]
     values = [energy(theta)[0] for theta in starts]
     order = np.argsort(values, kind="stable")
@@ -155,13 +163,14 @@ def fit(
     return Fit(best.theta, best.energy, energy.calls)
 
 
-def default_theta(g: int, settings: FitSettings, last: Array | None) -> list[Array]:
+def default_theta(energy: Energy, settings: FitSettings, last: Array | None) -> list[Array]:
     """Fresh starts: the prior's mode, and a shorter lengthscale with more noise."""
-    prior = settings.lengthscale_prior
+    g, prior = energy.g, settings.lengthscale_prior
     level = prior.mode(g) if prior is not None else math.log(0.5) + 0.5 * math.log(max(g, 1)) - 0.35
     noise = settings.noise_prior.mean if settings.noise_prior is not None else -4.0
-    modest = np.concatenate([np.full(g, level), [0.0, noise]])
-    rough = np.concatenate([np.full(g, level - 1.0), [0.0, noise + 2.0]])
+    trend = [] if energy.trend_prior is None else [energy.trend_prior.mean]
+    modest = np.concatenate([np.full(g, level), [0.0, noise], trend])
+    rough = np.concatenate([np.full(g, level - 1.0), [0.0, noise + 2.0], trend])
     return [modest, rough] if last is None else [modest]
 
 
@@ -193,7 +202,11 @@ class Energy:
         self.merged = bool(self.choice.any())  # several columns share a lengthscale
         self.ones = np.ones((len(y), 1))
         signal = LOG_SIGNAL if settings.learn_signal else (0.0, 0.0)
-        self.bounds = np.array([LOG_LENGTHSCALE] * self.g + [signal, LOG_NOISE])
+        # one parabola for all choices of a categorical is no better than none (docs/quality.md)
+        self.trend_prior = None if self.merged else settings.trend_prior
+        self.P = None if self.trend_prior is None else basis(X)
+        trend = [] if self.P is None else [LOG_TREND]
+        self.bounds = np.array([LOG_LENGTHSCALE] * self.g + [signal, LOG_NOISE, *trend])
         self.calls = 0
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
@@ -203,6 +216,9 @@ class Energy:
         Z = self.X * np.exp(-theta[:g])[self.groups]
         rho, slope = self.kernel.rho_slope(squared_distances(Z, Z))
         rho *= signal
+        if self.P is not None:
+            P = math.exp(0.5 * theta[g + 2]) * self.P
+            rho += P @ P.T
         N = noise * self.learned + self.given
         rho.flat[:: n + 1] += N
         L, _ = cholesky(rho)
@@ -211,9 +227,13 @@ class Energy:
 
         W = inverse_lower(L)  # lower triangle of K^-1, Fortran order
         W_diagonal = alpha * alpha - W.diagonal()
-        gradient = np.empty(g + 2)
+        gradient = np.empty(len(theta))
         gradient[g + 1] = -0.5 * noise * float(self.learned @ W_diagonal)
         gradient[g] = -0.5 * (float(y @ alpha) - n - float(N @ W_diagonal))
+        if self.P is not None:
+            pulled = alpha @ P
+            gradient[g + 2] = -0.5 * (float(pulled @ pulled) - float(np.vdot(P, symmetric_times(W, P))))
+            gradient[g] -= gradient[g + 2]
         G = np.outer(alpha, alpha).T
         G -= W
         G *= slope.T  # symmetric, so the transpose is free and Fortran-ordered
@@ -229,7 +249,7 @@ class Energy:
             energy, slope = settings.lengthscale_prior.energy(theta[:g], self.choice)
             value += energy
             gradient[:g] += slope
-        for i, prior in ((g, settings.signal_prior), (g + 1, settings.noise_prior)):
+        for i, prior in ((g, settings.signal_prior), (g + 1, settings.noise_prior), (g + 2, self.trend_prior)):
             if prior is not None:
                 energy, slope_i = prior.energy(float(theta[i]))
                 value += energy

@@ -1,12 +1,13 @@
 """Exact Gaussian-process posterior, immutable (arXiv 2510.04676v2, Sec. 3.1).
 
     n  observations, m  query points, p  feature columns
-    K       (n, n)  signal * rho(X, X) + diag(noise)
+    k       signal * rho + trend * phi phi^T, see trend.py
+    K       (n, n)  k(X, X) + diag(noise)
     L       (n, n)  lower Cholesky factor of K, Fortran order
     alpha   (n,)    K^-1 y
 
     mean(x) = k(x, X) alpha
-    var(x)  = signal - |L^-1 k(X, x)|^2
+    var(x)  = k(x, x) - |L^-1 k(X, x)|^2
 
 The prior mean is zero: ``y`` arrives standardised.
 """
@@ -20,12 +21,11 @@ from numpy.typing import NDArray
 
 from ccgbo.surrogate.kernels import Kernel, squared_distances
 from ccgbo.surrogate.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
+from ccgbo.surrogate.trend import basis, basis_slope
 
 Array = NDArray[np.float64]
 
-VAR_FLOOR = 1e-12  # relative to the signal variance: cancellation in signal - |v|^2 cannot be told from zero below it
-
-
+VAR_FLOOR = 1e-12  # relative to the signal variance: cancellation in k - |v|^2 cannot be told from zero below it
 NOISE_FLOOR = 1e-6  # smallest noise variance of standardised y; keeps K well conditioned
 
 
@@ -34,8 +34,9 @@ class Hyper:
     """Hyperparameters in the standardised scale of y."""
 
     lengthscales: Array  # (p,), one per feature column
-    signal: float  # prior variance
+    signal: float  # prior variance of the stationary part
     noise: float  # variance of the observation noise that is learned
+    trend: float = 0.0  # prior variance of the quadratic trend, 0 for none
 
     def noise_of(self, n: int, given: Array | None) -> Array:  # (n,)
         """The noise variance of n observations, of which ``given`` (NaN where unknown) knows some."""
@@ -56,17 +57,17 @@ class GP:
     L: Array  # (n, n)
     alpha: Array  # (n,)
     Z: Array  # (n, p) X / lengthscales
+    P: Array | None = None  # (n, 2p) phi(X), None without a trend
 
     @classmethod
     def from_data(cls, kernel: Kernel, hyper: Hyper, X: Array, y: Array, given_noise: Array | None = None) -> GP:
         """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
         noise = hyper.noise_of(len(y), given_noise)
-        Z = X / hyper.lengthscales
-        K = kernel.rho(squared_distances(Z, Z))
-        K *= hyper.signal
+        Z, P = X / hyper.lengthscales, basis(X) if hyper.trend else None
+        K = _covariance(kernel, hyper, Z, P, Z, P)
         K[np.diag_indices_from(K)] += noise
         L, jitter = cholesky(K)
-        return cls(kernel, hyper, X, y, noise + jitter, L, solve(L, y), Z)
+        return cls(kernel, hyper, X, y, noise + jitter, L, solve(L, y), Z, P)
 
     def condition(self, X: Array, y: Array, given_noise: Array | None = None) -> GP:
         """The posterior after b more observations, in O(n^2 b) by appending to the Cholesky factor.
@@ -78,10 +79,8 @@ class GP:
         if b == 0:
             return self
         noise = self.hyper.noise_of(b, given_noise)
-        Z = X / self.hyper.lengthscales
-        cross = self.hyper.signal * self.kernel.rho(squared_distances(self.Z, Z))
-        B = solve_lower(self.L, cross)  # (n, b)
-        S = self.hyper.signal * self.kernel.rho(squared_distances(Z, Z)) - B.T @ B
+        B = solve_lower(self.L, self.cross(X).T)  # (n, b)
+        S = self.prior(X, X) - B.T @ B
         S[np.diag_indices_from(S)] += noise
         Lb, jitter = cholesky(S)
         L = np.zeros((n + b, n + b), order="F")
@@ -96,52 +95,83 @@ class GP:
             noise=np.concatenate([self.noise, noise + jitter]),
             L=L,
             alpha=solve(L, y_all),
-            Z=np.concatenate([self.Z, Z]),
+            Z=np.concatenate([self.Z, X / self.hyper.lengthscales]),
+            P=None if self.P is None else np.concatenate([self.P, basis(X)]),
         )
 
-    # -- prediction
+    # -- the prior
+
+    def prior(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
+        """k(x, x2)."""
+        scale, P, P2 = self.hyper.lengthscales, self.basis(x), self.basis(x2)
+        return _covariance(self.kernel, self.hyper, x / scale, P, x2 / scale, P2)
 
     def cross(self, x: Array) -> Array:  # (m, p) -> (m, n)
         """k(x, X)."""
-        k = self.kernel.rho(squared_distances(x / self.hyper.lengthscales, self.Z))
-        k *= self.hyper.signal
-        return k
+        return _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, self.basis(x), self.Z, self.P)
+
+    def prior_slope(self, x: Array, x2: Array, A: Array) -> Array:  # (m, p), (q, p), (m, q) -> (m, p)
+        """sum_j A_ij d k(x_i, x2_j) / d x_i."""
+        hyper = self.hyper
+        z, z2 = x / hyper.lengthscales, x2 / hyper.lengthscales
+        A_slope = A * self.kernel.rho_slope(squared_distances(z, z2))[1]
+        slope: Array = 2.0 * hyper.signal * (A_slope.sum(axis=1)[:, None] * z - A_slope @ z2) / hyper.lengthscales
+        if self.P is not None:
+            slope += basis_slope(x, hyper.trend * (A @ basis(x2)))
+        return slope
+
+    def prior_variance(self, P: Array | None) -> float | Array:  # (m, 2p) -> (m,)
+        """k(x, x) of points given by their ``basis``."""
+        if P is None:
+            return self.hyper.signal
+        variance: Array = self.hyper.signal + self.hyper.trend * np.einsum("ij,ij->i", P, P)
+        return variance
+
+    def basis(self, x: Array) -> Array | None:  # (m, p) -> (m, 2p)
+        """phi(x), or None without a trend."""
+        return None if self.P is None else basis(x)
+
+    # -- prediction
 
     def predict(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> mean (m,), std (m,)
         """Posterior mean and standard deviation of the noise-free function."""
-        k = self.cross(x)
-        return k @ self.alpha, np.sqrt(self._variance(solve_lower(self.L, k.T)))
+        P = self.basis(x)
+        k = _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, P, self.Z, self.P)
+        return k @ self.alpha, np.sqrt(self._variance(solve_lower(self.L, k.T), P))
 
-    def _variance(self, V: Array) -> Array:  # V = L^-1 k(X, x), (n, m)
-        var = self.hyper.signal - np.einsum("ij,ij->j", V, V)
+    def _variance(self, V: Array, P: Array | None) -> Array:  # V = L^-1 k(X, x), (n, m)
+        var: Array = self.prior_variance(P) - np.einsum("ij,ij->j", V, V)
         floored: Array = np.maximum(var, VAR_FLOOR * self.hyper.signal, out=var)
         return floored
 
     def predict_gradient(self, x: Array) -> tuple[Array, Array, Array, Array]:
         """mean (m,), std (m,) and their gradients (m, p) at x (m, p)."""
-        z = x / self.hyper.lengthscales
+        z, P = x / self.hyper.lengthscales, self.basis(x)
         rho, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
-        k = self.hyper.signal * rho
+        k = rho * self.hyper.signal
+        if P is not None and self.P is not None:
+            k += (self.hyper.trend * P) @ self.P.T
         V = solve_lower(self.L, k.T)
-        std = np.sqrt(self._variance(V))
+        std = np.sqrt(self._variance(V, P))
         Q = solve_upper(self.L, V).T  # (m, n): k K^-1
         slope *= self.hyper.signal
         d_mean = self.pull(z, slope * self.alpha)
-        d_std = self.pull(z, slope * Q) / -std[:, None]  # d var = -2 Q dk
+        d_std = self.pull(z, slope * Q) / -std[:, None]  # d var = d k(x, x) - 2 Q dk
+        if P is not None and self.P is not None:
+            trend = self.hyper.trend
+            d_mean += basis_slope(x, trend * (self.alpha @ self.P))
+            d_std += basis_slope(x, trend * (P - Q @ self.P)) / std[:, None]
         return k @ self.alpha, std, d_mean, d_std
 
     def pull(self, z: Array, A: Array) -> Array:
-        """sum_j A_ij d r2(x_i, X_j) / d x_i for A (m, n): the chain rule of every kernel expression."""
+        """sum_j A_ij d r2(x_i, X_j) / d x_i for A (m, n): the chain rule of every stationary expression."""
         pulled: Array = 2.0 * (A.sum(axis=1)[:, None] * z - A @ self.Z) / self.hyper.lengthscales
         return pulled
 
     def covariance(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
         """Posterior covariance of the noise-free function."""
-        prior = self.hyper.signal * self.kernel.rho(
-            squared_distances(x / self.hyper.lengthscales, x2 / self.hyper.lengthscales)
-        )
         V1, V2 = solve_lower(self.L, self.cross(x).T), solve_lower(self.L, self.cross(x2).T)
-        result: Array = prior - V1.T @ V2
+        result: Array = self.prior(x, x2) - V1.T @ V2
         return result
 
     # -- at the observations
@@ -151,7 +181,7 @@ class GP:
 
             mean = y - N alpha,   cov = N - N K^-1 N,   N = diag(noise)
 
-        exact where signal - |v|^2 would cancel: sigma_i is tiny at an observed point, and the credits rank by it.
+        exact where k - |v|^2 would cancel: sigma_i is tiny at an observed point, and the credits rank by it.
         """
         mean = self.y - self.noise * self.alpha
         var = self.noise - self.noise**2 * inverse_diagonal(self.L)
@@ -169,3 +199,12 @@ class GP:
         """log N(y; 0, K)."""
         n = len(self.y)
         return float(-0.5 * self.y @ self.alpha - np.log(np.diag(self.L)).sum() - 0.5 * n * np.log(2.0 * np.pi))
+
+
+def _covariance(kernel: Kernel, hyper: Hyper, Z: Array, P: Array | None, Z2: Array, P2: Array | None) -> Array:
+    """k between scaled points (m, p) and (q, p), given with their phi: (m, q)."""
+    k = kernel.rho(squared_distances(Z, Z2))
+    k *= hyper.signal
+    if P is not None and P2 is not None:
+        k += (hyper.trend * P) @ P2.T
+    return k

@@ -1,9 +1,9 @@
 """Joint posterior sample paths by Matheron's rule (Wilson et al. 2020; arXiv 2510.04676v2, Sec. 4.2).
 
-    f_j(x) = phi(x) w_j + k(x, X) v_j,      v_j = K^-1 (y - phi(X) w_j - e_j),   e_j ~ N(0, diag(noise))
+    f_j(x) = h_j(x) + k(x, X) v_j,          v_j = K^-1 (y - h_j(X) - e_j),       e_j ~ N(0, diag(noise))
 
-    phi(x) = sqrt(signal / F) [cos(omega x), sin(omega x)]       F random frequencies
-    w_j ~ N(0, I)
+    h_j(x) = sqrt(signal / F) [cos(omega x), sin(omega x)] w_j + phi(x) beta_j   F random frequencies; the trend
+    w_j ~ N(0, I), beta_j ~ N(0, trend I)
 
 omega is drawn from the kernel's spectral density: a Student-t with 5 degrees of freedom for Matern-5/2 (3 for
 Matern-3/2, a Gaussian for RBF), scaled by the lengthscales. The k paths of one draw share omega and have their own
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import squared_distances
 from ccgbo.surrogate.linalg import solve
+from ccgbo.surrogate.trend import basis_slope
 
 Array = NDArray[np.float64]
 
@@ -34,6 +35,7 @@ class Paths:
     weights: Array  # (2F, k), scaled by sqrt(signal / F)
     update: Array  # (n, k)
     at_data: Array  # (n, k) f_j(X) = y - e_j - noise v_j, which costs no kernel evaluation
+    beta: Array | None  # (2p, k) of the trend, None without one
 
     @property
     def k(self) -> int:
@@ -41,7 +43,7 @@ class Paths:
 
     def __call__(self, x: Array) -> Array:  # (m, p) -> (m, k)
         """Every path at every point."""
-        return _features(x, self.omega) @ self.weights + self.gp.cross(x) @ self.update
+        return _prior(self.gp, x, self.omega, self.weights, self.beta) + self.gp.cross(x) @ self.update
 
     def own(self, x: Array) -> tuple[Array, Array]:  # (k, p) -> (k,), (k, p)
         """Path j at its own point x_j, with its gradient there."""
@@ -56,11 +58,17 @@ class Paths:
         pulled = gp.hyper.signal * self.update.T  # (k, n)
         value += np.einsum("kn,kn->k", rho, pulled)
         gradient += gp.pull(z, slope * pulled)
+        phi = gp.basis(x)
+        if phi is not None and self.beta is not None and gp.P is not None:
+            weights = self.beta.T + gp.hyper.trend * (self.update.T @ gp.P)  # (k, 2p)
+            value += np.einsum("kq,kq->k", phi, weights)
+            gradient += basis_slope(x, weights)
         return value, gradient
 
     def select(self, j: Array) -> Paths:
         """The paths with the given indices, repeats allowed."""
-        return Paths(self.gp, self.omega, self.weights[:, j], self.update[:, j], self.at_data[:, j])
+        beta = None if self.beta is None else self.beta[:, j]
+        return Paths(self.gp, self.omega, self.weights[:, j], self.update[:, j], self.at_data[:, j], beta)
 
 
 def draw_paths(gp: GP, k: int, rng: np.random.Generator, *, n_features: int = 256) -> Paths:
@@ -74,8 +82,18 @@ def draw_paths(gp: GP, k: int, rng: np.random.Generator, *, n_features: int = 25
     weights = math.sqrt(gp.hyper.signal / n_features) * rng.standard_normal((2 * n_features, k))
     noise = np.sqrt(gp.noise)[:, None] * rng.standard_normal((len(gp.y), k))
     target = gp.y[:, None] - noise
-    update = solve(gp.L, target - _features(gp.X, omega) @ weights)
-    return Paths(gp, omega, weights, update, target - gp.noise[:, None] * update)
+    beta = None if gp.P is None else math.sqrt(gp.hyper.trend) * rng.standard_normal((gp.P.shape[1], k))
+    update = solve(gp.L, target - _prior(gp, gp.X, omega, weights, beta))
+    return Paths(gp, omega, weights, update, target - gp.noise[:, None] * update, beta)
+
+
+def _prior(gp: GP, x: Array, omega: Array, weights: Array, beta: Array | None) -> Array:  # (m, p) -> (m, k)
+    """h_j(x): every path before it has seen the data."""
+    h = _features(x, omega) @ weights
+    phi = gp.basis(x)
+    if phi is not None and beta is not None:
+        h += phi @ beta
+    return h
 
 
 def _features(x: Array, omega: Array) -> Array:  # (m, 2F)

@@ -45,7 +45,7 @@ class FadingGP:
     def predict(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> (m,), (m,)
         k = self.gp.cross(x) * self.fade
         V = solve_lower(self.L, k.T)
-        var = self.gp.hyper.signal - np.einsum("ij,ij->j", V, V)
+        var = self.gp.prior_variance(self.gp.basis(x)) - np.einsum("ij,ij->j", V, V)
         return k @ self.alpha, np.sqrt(np.maximum(var, 1e-12 * self.gp.hyper.signal))
 
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from ccgbo.bench.problems import engineering, gp_draw, mixed, mlp, portfolio, robot, synthetic, tuning
+from ccgbo.bench.problems import engineering, gp_draw, mixed, mlp, portfolio, robot, synthetic, tuning, uneven
 from ccgbo.bench.problems.base import Factory, Problem
 from ccgbo.errors import SettingError
 
@@ -27,7 +27,13 @@ GROUPS: Mapping[str, Mapping[str, Factory]] = MappingProxyType(
     {
         "paper": {**synthetic.PAPER, **mlp.PAPER, **robot.PAPER, **portfolio.PAPER},
         "embedded": synthetic.EMBEDDED,
-        "choosing": {**synthetic.CHOOSING, **gp_draw.CHOOSING, **mixed.CHOOSING},
+        "choosing": {
+            **synthetic.CHOOSING,
+            **gp_draw.CHOOSING,
+            **uneven.CHOOSING,
+            **mixed.CHOOSING,
+            **tuning.CHOOSING,
+        },
         "reporting": {**engineering.REPORTING, **tuning.REPORTING},
     }
 )

@@ -51,8 +51,9 @@ def langermann(X: Array) -> Array:
 
 
 def hartmann(X: Array) -> Array:
-    """-sum_i alpha_i exp(-sum_j A_ij (x_j - P_ij)^2), in 3 or 6 dimensions."""
-    A, P = (HARTMANN3_A, HARTMANN3_P) if X.shape[1] == 3 else (HARTMANN6_A, HARTMANN6_P)
+    """-sum_i alpha_i exp(-sum_j A_ij (x_j - P_ij)^2), in 3, 4 (the first columns of 6) or 6 dimensions."""
+    d = X.shape[1]
+    A, P = (HARTMANN3_A, HARTMANN3_P) if d == 3 else (HARTMANN6_A[:, :d], HARTMANN6_P[:, :d])
     return -np.exp(-(A * (X[:, None, :] - P) ** 2).sum(-1)) @ HARTMANN_ALPHA
 
 
@@ -128,3 +129,40 @@ def colville(X: Array) -> Array:
     x1, x2, x3, x4 = X.T
     valleys = 100.0 * (x1**2 - x2) ** 2 + (x1 - 1.0) ** 2 + (x3 - 1.0) ** 2 + 90.0 * (x3**2 - x4) ** 2
     return valleys + 10.1 * ((x2 - 1.0) ** 2 + (x4 - 1.0) ** 2) + 19.8 * (x2 - 1.0) * (x4 - 1.0)
+
+
+def forrester(X: Array) -> Array:
+    """(6 x - 2)^2 sin(12 x - 4) in one dimension, x in [0, 1]."""
+    x = X[:, 0]
+    return (6.0 * x - 2.0) ** 2 * np.sin(12.0 * x - 4.0)
+
+
+def goldstein_price(X: Array) -> Array:
+    """Six orders of magnitude over [-2, 2]^2; minimum 3 at (0, -1)."""
+    x, z = X.T
+    first = 19.0 - 14.0 * x + 3.0 * x**2 - 14.0 * z + 6.0 * x * z + 3.0 * z**2
+    second = 18.0 - 32.0 * x + 12.0 * x**2 + 48.0 * z - 36.0 * x * z + 27.0 * z**2
+    return (1.0 + (x + z + 1.0) ** 2 * first) * (30.0 + (2.0 * x - 3.0 * z) ** 2 * second)
+
+
+def ishigami(X: Array) -> Array:
+    """sin x1 + 7 sin(x2)^2 + 0.1 x3^4 sin x1, x in [-pi, pi]^3."""
+    x1, x2, x3 = X.T
+    return np.sin(x1) + 7.0 * np.sin(x2) ** 2 + 0.1 * x3**4 * np.sin(x1)
+
+
+def dette_pepelyshev(X: Array) -> Array:
+    """A curved function of eight inputs in [0, 1], the later ones of ever less weight."""
+    x1, x2, x3 = X[:, 0], X[:, 1], X[:, 2]
+    curved = 4.0 * (x1 - 2.0 + 8.0 * x2 - 8.0 * x2**2) ** 2 + (3.0 - 4.0 * x2) ** 2
+    curved = curved + 16.0 * np.sqrt(x3 + 1.0) * (2.0 * x3 - 1.0) ** 2
+    return curved + np.log1p(np.cumsum(X[:, 2:], axis=1)[:, 1:]) @ np.arange(4.0, 9.0)
+
+
+def welch(X: Array) -> Array:
+    """Twenty inputs in [-1/2, 1/2], a few of which matter much and two not at all."""
+    x = np.column_stack([np.zeros(len(X)), X]).T  # numbered from 1, as stated
+    curved = 5.0 * x[12] / (1.0 + x[1]) + 5.0 * (x[4] - x[20]) ** 2 + 40.0 * x[19] ** 3 + 0.25 * x[13] ** 2
+    weights = {2: 0.05, 3: 0.08, 5: 1.0, 6: -0.03, 7: 0.03, 9: -0.09, 10: -0.01, 11: -0.07}
+    weights |= {14: -0.04, 15: 0.06, 17: -0.01, 18: -0.03, 19: -5.0}
+    return curved + sum(w * x[j] for j, w in weights.items())

@@ -1,7 +1,9 @@
-"""GPDraw4: a function drawn per seed from a Gaussian process on [0, 1]^4.
+"""Functions drawn per seed from a Gaussian process on the unit cube.
 
-The prior is Matern-5/2 with unit variance and lengthscales drawn log-uniformly in [0.2, 0.8], drawn by random
-features:
+    GPDraw4      lengthscales drawn log-uniformly in [0.2, 0.8]: every parameter matters
+    ARDDraw6     in [0.15, 5]: some parameters matter much and some hardly at all
+
+The prior is Matern-5/2 with unit variance, drawn by random features:
 
     f(x) = sqrt(2 / m) sum_k a_k cos(w_k . x + b_k),   a ~ N(0, 1),  b ~ U(0, 2 pi),  w ~ t_5 / lengthscale
 
@@ -18,7 +20,6 @@ import numpy as np
 from ccgbo.bench.problems.base import Array, Factory, Problem, Rows, box, point_of
 from ccgbo.bench.problems.search import maximise_box
 
-D = 4
 FEATURES = 512
 
 
@@ -34,20 +35,23 @@ def _evaluate(X: Array, *, frequencies: Array, phases: Array, amplitudes: Array)
 
 
 @lru_cache(maxsize=256)
-def _draw(seed: int) -> tuple[Rows, float, tuple[float, ...]]:
+def _draw(seed: int, d: int, shortest: float, longest: float) -> tuple[Rows, float, tuple[float, ...]]:
     rng = np.random.default_rng([seed, 45071])  # apart from the streams of designs and noise
-    lengthscale = np.exp(rng.uniform(np.log(0.2), np.log(0.8), D))
-    frequencies, phases = matern_features(D, FEATURES, lengthscale, rng)
+    lengthscale = np.exp(rng.uniform(np.log(shortest), np.log(longest), d))
+    frequencies, phases = matern_features(d, FEATURES, lengthscale, rng)
     amplitudes = np.sqrt(2.0 / FEATURES) * rng.standard_normal(FEATURES)
     function = partial(_evaluate, frequencies=frequencies, phases=phases, amplitudes=amplitudes)
-    best, where = maximise_box(function, np.zeros(D), np.ones(D), screen=20_000, starts=60, seed=seed)
+    best, where = maximise_box(function, np.zeros(d), np.ones(d), screen=20_000, starts=60, seed=seed)
     return function, best, tuple(float(x) for x in where)
 
 
-def gp_draw4(seed: int) -> Problem:
-    function, optimum, argmax = _draw(seed)
-    space = box(0.0, 1.0, D)
-    return Problem(name="GPDraw4", space=space, function=function, optimum=optimum, argmax=point_of(space, argmax))
+def _make(seed: int, *, name: str, d: int, shortest: float, longest: float) -> Problem:
+    function, optimum, argmax = _draw(seed, d, shortest, longest)
+    space = box(0.0, 1.0, d)
+    return Problem(name=name, space=space, function=function, optimum=optimum, argmax=point_of(space, argmax))
 
 
-CHOOSING: dict[str, Factory] = {"GPDraw4": gp_draw4}
+CHOOSING: dict[str, Factory] = {
+    "GPDraw4": partial(_make, name="GPDraw4", d=4, shortest=0.2, longest=0.8),
+    "ARDDraw6": partial(_make, name="ARDDraw6", d=6, shortest=0.15, longest=5.0),
+}

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ccgbo.bench.problems import formulas
-from ccgbo.bench.problems.base import Array, Factory, Problem, Rows, folds, need, row_by_row
+from ccgbo.bench.problems.base import Array, Factory, Problem, Rows, folds, need, negated, row_by_row
 from ccgbo.space import Categorical, Float, Int, Space
 
 # -- Reaction4
@@ -66,10 +66,6 @@ SWITCHES = Space(
         "z": Float(-3.0, 6.0),
     }
 )
-
-
-def mixed_ackley(X: Array) -> Array:  # rows in own units: a switch is 0 or 1
-    return -formulas.ackley(X)
 
 
 # -- Func3C
@@ -140,7 +136,7 @@ CHOOSING: dict[str, Factory] = {
             84.36825604522,
             (346.92570613, math.exp(4.20160084), math.exp(1.42293312), "toluene"),
         ),
-        ("MixedAckley6", SWITCHES, mixed_ackley, 0.0, ("off", "off", "off", 0, 0.0, 0.0)),
+        ("MixedAckley6", SWITCHES, negated(formulas.ackley, 6), 0.0, ("off", "off", "off", 0, 0.0, 0.0)),
         ("Func3C", THREE, func3c, 0.10316284534899, ("camel", 0.08984201, -0.7126564)),
         (
             "TreeFriedman5",

@@ -65,4 +65,14 @@ BEST: dict[str, tuple[float, dict[str, Any]]] = {
             "epochs": 15,
         },
     ),
+    "SVCCancer": (
+        -0.10078532934945898,
+        {
+            "kernel": "poly",
+            "C": 36.35309520258119,
+            "gamma": 0.007659870169593709,
+            "coef0": 1.5436693342999819,
+            "degree": 4,
+        },
+    ),
 }
