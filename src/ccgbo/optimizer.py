@@ -109,8 +109,10 @@ class Optimizer:
         model = self._posterior(commit=True)  # mu_t, sigma_t
         U = scatter(space, s.search, rng)  # X_cand
         acquisition, credited = turn(s.acquisition, t)
-        optima, scores = self._credit(model, U, rng, acquisition.needs_optima)  # Z_t; l_i, s_i, r_i, c_i
-        credit = credit_factor(model.gp, scores.credit, s.credit, t) if scores and credited else None  # pi(x), w_t(x)
+        credited = credited and s.credit.strength > 0.0
+        optima = self._optima(model, U, rng) if credited or acquisition.needs_optima else None  # Z_t
+        scores = self._scores(model, optima) if credited and optima else None  # l_i, s_i, r_i, c_i
+        credit = credit_factor(model.gp, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
         factors = [credit, self._prior_factor(t), SuccessFactor.build(model.gp, self._history.features("failed"))]
         gp = self._with_pending(model.gp, rng)
         U = np.concatenate([U, near(space, self._centres(model, scores), s.search.n_local, rng)])
@@ -119,14 +121,6 @@ class Optimizer:
         weighted, values = weigh(alpha, acquisition.scale, factors, space.features(U))  # Eq. (4)
         u = maximise(weighted, space, U, values, s.search, self._taken(), scale=gp.hyper.lengthscales, rng=rng)  # x_new
         return u, "model", explain_choice(u, self._history, model, s, t, acquisition, alpha, factors, optima, scores)
-
-    def _credit(
-        self, model: Model, U: Array, rng: np.random.Generator, needed: bool
-    ) -> tuple[Optima | None, Scores | None]:
-        """The maxima of K posterior paths, and what they say of each observation in the model; None where unused."""
-        credited = self.settings.credit.strength > 0.0
-        optima = self._optima(model, U, rng) if credited or needed else None
-        return optima, self._scores(model, optima) if credited and optima is not None else None
 
     def _optima(self, model: Model, U: Array, rng: np.random.Generator) -> Optima:
         c, gp = self.settings.credit, model.gp

@@ -26,7 +26,7 @@ CHOOSING: dict[str, Factory] = {
     name: partial(_make, name=name, formula=formula, space=box(low, high, len(argmax)), optimum=optimum, argmax=argmax)
     for name, formula, low, high, optimum, argmax in (
         ("Forrester1", formulas.forrester, 0.0, 1.0, 6.020740055768, (0.7572487580,)),
-        ("GoldsteinPrice2", formulas.goldstein_price, -2.0, 2.0, -3.0, (0.0, -1.0)),
+        ("GoldsteinPrice2", formulas.goldstein_price, -2.0, 2.0, -2.999999999999, (0.0, -1.0)),
         ("Ishigami3", formulas.ishigami, -math.pi, math.pi, 1.0 + 0.1 * math.pi**4, (-0.5 * math.pi, 0.0, math.pi)),
         (
             "Hartmann4",
