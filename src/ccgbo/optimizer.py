@@ -108,7 +108,7 @@ class Optimizer:
         s, t, rng, space = self.settings, self._history.iteration, self._rng, self.space
         model = self._posterior(commit=True)  # mu_t, sigma_t
         U = scatter(space, s.search, rng)  # X_cand
-        acquisition, credited = turn(s.acquisition, t)
+        acquisition, credited = turn(s.acquisition, t, space.mixed)
         credited = credited and s.credit.strength > 0.0
         optima = self._optima(model, U, rng) if credited or acquisition.needs_optima else None  # Z_t
         scores = self._scores(model, optima) if credited and optima else None  # l_i, s_i, r_i, c_i

@@ -86,8 +86,13 @@ PAPER = Settings(
 
 DEFAULT = Settings(
     outcome="robust",
-    acquisition=Alternate(exploit=LogEI(), explore=UCB(beta=2.576)),
-    fit=FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5), refit_growth=0.02, gradient_tolerance=1e-3),
+    acquisition=Alternate(exploit=LogEI(), explore=UCB(beta=2.576), in_mixed=False),
+    fit=FitSettings(
+        noise_prior=LogNormal(mean=-6.0, sd=2.0),
+        trend_prior=LogNormal(mean=-1.0, sd=1.5),
+        refit_growth=0.02,
+        gradient_tolerance=1e-3,
+    ),
     # full strength, because every other suggestion has no credit at all
     credit=CreditSettings(strength=1.0, tau=20.0, path_candidates=64, path_steps=2, n_features=128),
 )

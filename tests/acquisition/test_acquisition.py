@@ -181,6 +181,15 @@ def test_alternate_explores_with_credit_every_other_time_and_exploits_without() 
     assert [len(why.neighbours) for why in made] == [0, 5] * 3, "credits are shown where they acted"
 
 
+def test_the_default_exploits_at_every_turn_where_there_are_categoricals() -> None:
+    opt = ccgbo.Optimizer({"x": (0.0, 1.0), "kind": ["a", "b"]}, seed=0)
+    for _ in range(15):
+        trial = opt.ask()
+        opt.tell(trial, math.sin(7 * trial.params["x"]) - (trial.params["kind"] == "a"))
+    made = [opt.explain(t) for t in opt.trials][10:]
+    assert {(why.acquisition, why.weight) for why in made} == {("LogEI", 1.0)}
+
+
 def test_alternate_needs_a_period_of_two_or_more() -> None:
     with pytest.raises(SettingError, match=r"Alternate.period must be >= 2, got 1"):
         ccgbo.Alternate(period=1)

@@ -1,7 +1,8 @@
 """Two acquisitions in turn: one that exploits, as it is, and one that explores, guided by credit.
 
 Credit helps an acquisition that explores and does nothing for one that already exploits (the paper finds the same of
-LogEI, Sec. C). Alternating gives each half what it is good at.
+LogEI, Sec. C). Alternating gives each half what it is good at. Where there are categoricals an explorer spends its
+turns on choices that were seen to be bad; ``in_mixed=False`` exploits at every turn there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class Alternate:
     exploit: Acquisition = field(default_factory=LogEI)
     explore: Acquisition = field(default_factory=ThompsonSampling)
     period: int = 2  # every period-th suggestion explores
+    in_mixed: bool = True  # whether to explore in a space with categoricals, too
     scale: ClassVar[Scale] = "real"
     needs_optima: ClassVar[bool] = False
 
@@ -29,15 +31,15 @@ class Alternate:
         if self.period < 2:
             raise SettingError(f"Alternate.period must be >= 2, got {self.period!r}.")
 
-    def at(self, t: int) -> tuple[Acquisition, bool]:
-        """The acquisition of iteration t, and whether credit weighs it."""
-        explores = t % self.period == self.period - 1
+    def at(self, t: int, mixed: bool = False) -> tuple[Acquisition, bool]:
+        """The acquisition of iteration t, and whether credit weighs it; ``mixed`` for a space with categoricals."""
+        explores = t % self.period == self.period - 1 and (self.in_mixed or not mixed)
         return (self.explore, True) if explores else (self.exploit, False)
 
     def bind(self, context: Context) -> Score:
         return self.at(context.t)[0].bind(context)
 
 
-def turn(acquisition: Acquisition, t: int) -> tuple[Acquisition, bool]:
+def turn(acquisition: Acquisition, t: int, mixed: bool) -> tuple[Acquisition, bool]:
     """The acquisition of iteration t, and whether credit weighs it: always, unless it takes turns."""
-    return acquisition.at(t) if isinstance(acquisition, Alternate) else (acquisition, True)
+    return acquisition.at(t, mixed) if isinstance(acquisition, Alternate) else (acquisition, True)

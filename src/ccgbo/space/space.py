@@ -74,6 +74,11 @@ class Space(Mapping[str, Parameter]):
         self._plain = not self.conditional and len(self.continuous) == self.d
         self.continuous_columns = np.array([self._columns[j] for j in self.continuous], dtype=int)
 
+    @property
+    def mixed(self) -> bool:
+        """Whether there are categoricals to choose from."""
+        return any(isinstance(p, Categorical) and p.size > 1 for p in self.parameters)
+
     @cached_property
     def tolerance(self) -> Array:  # (p,)
         """Two rows of F that differ by no more than this in any column are the same point to a user.

@@ -106,11 +106,12 @@ class Lens:
             U = scatter(opt.space, s.search, rng)
             self.optima: Optima = opt._optima(self.model, U, rng)
             self.scores: Scores = opt._scores(self.model, self.optima)
-            acquisition, credited = turn(s.acquisition, t + _until_credited(s.acquisition, t))
+            acquisition, credited = _next_credited(s.acquisition, t, opt.space.mixed)
+            self.acts = credited and s.credit.strength > 0.0 and s.credit.tau > 0.0  # or is only shown
             credit = credit_factor(gp, self.scores.credit, s.credit, t) if credited else None
             factors = [credit, opt._prior_factor(t), SuccessFactor.build(gp, opt._history.features("failed"))]
             with_pending = opt._with_pending(gp, rng)
-            guided = self.scores if s.credit.strength else None
+            guided = self.scores if self.acts else None
             U = np.concatenate([U, near(opt.space, opt._centres(self.model, guided), s.search.n_local, rng)])
             incumbent = float(self.model.mean.max())
             context = Context(with_pending, incumbent, self.optima, rng, s.credit.n_features, t)
@@ -240,9 +241,10 @@ class Lens:
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
 
 
-def _until_credited(acquisition: Acquisition, t: int) -> int:
-    """Suggestions until the one that credit weighs: none, unless acquisitions take turns."""
-    return next((k for k in range(64) if turn(acquisition, t + k)[1]), 0)
+def _next_credited(acquisition: Acquisition, t: int, mixed: bool) -> tuple[Acquisition, bool]:
+    """The next acquisition that credit weighs, or if it weighs none the one of iteration t; and whether it does."""
+    turns = [turn(acquisition, t + k, mixed) for k in range(64)]
+    return next((each for each in turns if each[1]), turns[0])
 
 
 # -- credit in the past

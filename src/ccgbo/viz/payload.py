@@ -106,7 +106,7 @@ def _credits(lens: Lens) -> dict[str, Any]:
     return {
         "n": len(lens.trials),
         "iteration": lens.iteration,
-        "acts": lens.settings.credit.strength > 0.0 and lens.settings.credit.tau > 0.0,
+        "acts": lens.acts,
         "proxy": _short(lens.proxy),
         "credits": {
             "id": [t.id for t in lens.trials],

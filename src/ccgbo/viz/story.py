@@ -102,9 +102,10 @@ def _strength(lens: Lens) -> str:
     c, t = lens.settings.credit, lens.iteration
     if c.strength == 0.0 or c.tau == 0.0:
         return "Credit is switched off in this study: it is shown, and does not act on the search."
+    if not lens.acts:
+        return "Credit does not act on the search where there are categoricals: every suggestion exploits. It is shown."
     least = lower_weight(t, strength=c.strength, tau=c.tau, half_life=c.half_life, c_min=c.floor)
-    acquisition = lens.settings.acquisition
-    turns = ""
+    acquisition, turns = lens.settings.acquisition, ""
     if isinstance(acquisition, Alternate):
         turns = (
             f" It weighs one suggestion in {acquisition.period}, the one that explores; the others exploit without it."
