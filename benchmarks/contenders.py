@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ccgbo import UCB, Alternate, LogEI, Optimizer, Space
+from ccgbo import UCB, LogEI, Optimizer, Space
 from ccgbo.acquisition import get_acquisition
 from ccgbo.presets import DEFAULT, Settings
-from ccgbo.surrogate.fit import HVARFNER, LengthscalePrior
+from ccgbo.surrogate.fit import HVARFNER, LengthscalePrior, LogNormal
 
 
 class Contender(Protocol):
@@ -25,9 +25,12 @@ class Contender(Protocol):
 
 
 class Ours:
-    def __init__(self, space: Space, seed: int, **settings: Any) -> None:
-        self._opt = Optimizer(space, seed=seed, n_initial=1, **settings)
+    def __init__(self, space: Space, seed: int, *, n_initial: int = 1, **settings: Any) -> None:
+        self._opt = Optimizer(space, seed=seed, n_initial=n_initial, **settings)
         self._trial: Any = None
+
+    def recommend(self) -> dict[str, Any]:
+        return dict(self._opt.recommend().params)
 
     def tell(self, params: dict[str, Any], value: float) -> None:
         if self._trial is not None:
@@ -171,11 +174,12 @@ class BayesOpt(UnitCube):
         return self.space.decode(np.array([float(point[name]) for name in self._names]))
 
 
+TURNS = DEFAULT.acquisition  # LogEI in turn with JES
 SAME = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the default's surrogate and search, no credit
 MODERATE = {"strength": 0.5, "tau": 5.0}  # credit as in the paper, for an acquisition that has it at every suggestion
 
 
-def variant(preset: Settings = DEFAULT, **changes: Any) -> Callable[[Space, int], Contender]:
+def variant(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[Space, int], Contender]:
     return lambda s, k: Ours(s, k, preset=preset, **changes)
 
 
@@ -189,7 +193,7 @@ CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
     "gp-ts-credit": variant(acquisition="ts", credit={"strength": 0.9, "tau": 10.0}),
     "gp-jes": variant(SAME, acquisition="jes"),
     "gp-jes-credit": variant(acquisition="jes", credit=MODERATE),
-    "paper": lambda s, k: Ours(s, k, preset="paper"),
+    "paper": variant("paper"),
     "random": Random,
     "optuna-gp": lambda s, k: OptunaSampler(s, k, "gp"),
     "optuna-tpe": lambda s, k: OptunaSampler(s, k, "tpe"),
@@ -198,24 +202,30 @@ CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
     "bayes-opt": BayesOpt,
 }
 
+# The size of the initial design: these get none and make their own.
+CONTENDERS |= {
+    "start 5": lambda s, k: Ours(s, k, n_initial=5),
+    "start max(d + 1, 5)": lambda s, k: Ours(s, k, n_initial=max(s.d + 1, 5)),
+    "start max(2 d, 10)": lambda s, k: Ours(s, k, n_initial=max(2 * s.d, 10)),
+    "start max(4 d, 20)": lambda s, k: Ours(s, k, n_initial=max(4 * s.d, 20)),
+}
+
 # What the default was chosen among, on the choosing set only: each differs from the default in one thing.
 CONTENDERS |= {
     "choice credit 0.5 tau 5": variant(credit=MODERATE),
     "choice credit 0.9 tau 10": variant(credit={"strength": 0.9, "tau": 10.0}),
-    "choice credit 0.9 tau 20": variant(credit={"strength": 0.9}),
     "choice smooth field": variant(credit={"field": "smooth"}),
-    "choice every third explores": variant(acquisition=Alternate(explore=UCB(beta=2.576), period=3)),
-    "choice explore by JES": variant(acquisition=Alternate(explore=get_acquisition("jes"))),
-    "choice explore by TS": variant(acquisition=Alternate()),
+    "choice explore by UCB": variant(acquisition=replace(TURNS, explore=UCB(beta=2.576))),
+    "choice explore by TS": variant(acquisition=replace(TURNS, explore=get_acquisition("ts"))),
+    "choice every third explores": variant(acquisition=replace(TURNS, period=3)),
+    "choice explore among choices": variant(acquisition=replace(TURNS, in_mixed=True)),
     "choice LogEI with credit": variant(acquisition=LogEI(), credit={"strength": 1.0, "tau": 20.0}),
     "choice UCB 1.5 without credit": variant(SAME, acquisition=UCB(beta=1.5)),
     "choice standardize": variant(outcome="standardize"),
+    "choice no trend": variant(fit={"trend_prior": None}),
+    "choice more noise expected": variant(fit={"noise_prior": LogNormal(mean=-4.0, sd=1.5)}),
+    "choice no noise prior": variant(fit={"noise_prior": None}),
     "choice one prior for all": variant(fit={"lengthscale_prior": LengthscalePrior(choice_sd=0.3)}),
     "choice loose prior": variant(fit={"lengthscale_prior": LengthscalePrior(each_sd=1.0)}),
     "choice independent prior": variant(fit={"lengthscale_prior": HVARFNER}),
-    "choice no trend": variant(fit={"trend_prior": None}),
-    "choice no noise prior": variant(fit={"noise_prior": None}),
-    "choice maximum likelihood": variant(
-        fit={"lengthscale_prior": None, "noise_prior": None, "signal_prior": None},
-    ),
 }

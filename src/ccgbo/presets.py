@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from ccgbo.acquisition import UCB, Acquisition, Alternate, LogEI, get_acquisition
+from ccgbo.acquisition import JES, UCB, Acquisition, Alternate, LogEI, get_acquisition
 from ccgbo.credit.field import CreditSettings
 from ccgbo.design import DESIGNS
 from ccgbo.errors import SettingError, UnsupportedError
@@ -86,7 +86,7 @@ PAPER = Settings(
 
 DEFAULT = Settings(
     outcome="robust",
-    acquisition=Alternate(exploit=LogEI(), explore=UCB(beta=2.576), in_mixed=False),
+    acquisition=Alternate(exploit=LogEI(), explore=JES(), in_mixed=False),
     fit=FitSettings(
         noise_prior=LogNormal(mean=-6.0, sd=2.0),
         trend_prior=LogNormal(mean=-1.0, sd=1.5),

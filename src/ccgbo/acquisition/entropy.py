@@ -27,7 +27,9 @@ from ccgbo.acquisition.analytic import MeanStdScore
 from ccgbo.acquisition.base import Context, Scale
 from ccgbo.credit.proxy import Optima
 from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.kernels import squared_distances
 from ccgbo.surrogate.linalg import solve
+from ccgbo.surrogate.trend import basis_slope
 
 Array = NDArray[np.float64]
 
@@ -78,7 +80,8 @@ class JES:
 @dataclass(frozen=True, slots=True)
 class JointEntropyScore:
     gp: GP
-    at: Array  # (k, p) where the optima are
+    Z: Array  # (k, p) optima / lengthscales
+    P: Array | None  # (k, 2p) phi of the optima, None without a trend
     maxima: Array  # (k,)
     solved: Array  # (n, k) K^-1 k(X, x_j)
     var: Array  # (k,) v_j
@@ -89,22 +92,37 @@ class JointEntropyScore:
         k = gp.cross(optima.argmax)  # (K, n)
         solved = solve(gp.L, k.T)
         mean = k @ gp.alpha
-        var = gp.prior_variance(gp.basis(optima.argmax)) - np.einsum("kn,nk->k", k, solved)
+        Z, P = optima.argmax / gp.hyper.lengthscales, gp.basis(optima.argmax)
+        var = gp.prior_variance(P) - np.einsum("kn,nk->k", k, solved)
         var = np.maximum(var, 1e-6 * gp.hyper.signal)
-        return cls(gp, optima.argmax, optima.maxima, solved, var, (optima.maxima - mean) / var)
+        return cls(gp, Z, P, optima.maxima, solved, var, (optima.maxima - mean) / var)
 
     def __call__(self, x: Array) -> Array:
-        mean, std = self.gp.predict(x)
-        c = self.gp.prior(x, self.at) - self.gp.cross(x) @ self.solved
-        return self._information(mean, std, c)[0]
+        gp, k, P = self.gp, self.gp.cross(x), self.gp.basis(x)
+        mean, std = gp.predict_from(k, P)
+        prior, _ = self._to_optima(x / gp.hyper.lengthscales, P)
+        return self._information(mean, std, prior - k @ self.solved)[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        gp = self.gp
-        mean, std, d_mean, d_std = gp.predict_gradient(x)
-        c = gp.prior(x, self.at) - gp.cross(x) @ self.solved
-        value, by_mean, by_std, by_c = self._information(mean, std, c)
-        through_c = gp.prior_slope(x, self.at, by_c) - gp.prior_slope(x, gp.X, by_c @ self.solved.T)
+        gp, at = self.gp, self.gp.local(x)
+        mean, std, d_mean, d_std = gp.predict_gradient_from(at)
+        prior, slope = self._to_optima(at.z, at.P)
+        value, by_mean, by_std, by_c = self._information(mean, std, prior - at.k @ self.solved)
+        A = slope * by_c  # (m, K): through k(x, x_j)
+        through_c = 2.0 * (A.sum(axis=1)[:, None] * at.z - A @ self.Z) / gp.hyper.lengthscales
+        if self.P is not None:
+            through_c += basis_slope(x, gp.hyper.trend * (by_c @ self.P))
+        through_c -= gp.pull_kernel(at, by_c @ self.solved.T)
         return value, by_mean[:, None] * d_mean + by_std[:, None] * d_std + through_c
+
+    def _to_optima(self, z: Array, P: Array | None) -> tuple[Array, Array]:  # (m, K), (m, K)
+        """k(x, x_j), and d k / d r2 of its stationary part."""
+        hyper = self.gp.hyper
+        rho, slope = self.gp.kernel.rho_slope(squared_distances(z, self.Z))
+        k = hyper.signal * rho
+        if P is not None and self.P is not None:
+            k += (hyper.trend * P) @ self.P.T
+        return k, hyper.signal * slope
 
     def _information(self, mean: Array, std: Array, c: Array) -> tuple[Array, Array, Array, Array]:
         """Value (m,) and its derivatives by mean (m,), std (m,) and c (m, K)."""

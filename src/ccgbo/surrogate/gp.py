@@ -46,6 +46,17 @@ class Hyper:
 
 
 @dataclass(frozen=True, slots=True)
+class Local:
+    """Query points with their kernel to the observations."""
+
+    x: Array  # (m, p)
+    z: Array  # (m, p) x / lengthscales
+    P: Array | None  # (m, 2p) phi(x), None without a trend
+    k: Array  # (m, n) k(x, X)
+    slope: Array  # (m, n) d k / d r2 of the stationary part
+
+
+@dataclass(frozen=True, slots=True)
 class GP:
     """The posterior after ``len(y)`` observations; ``condition`` returns a new one."""
 
@@ -110,16 +121,6 @@ class GP:
         """k(x, X)."""
         return _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, self.basis(x), self.Z, self.P)
 
-    def prior_slope(self, x: Array, x2: Array, A: Array) -> Array:  # (m, p), (q, p), (m, q) -> (m, p)
-        """sum_j A_ij d k(x_i, x2_j) / d x_i."""
-        hyper = self.hyper
-        z, z2 = x / hyper.lengthscales, x2 / hyper.lengthscales
-        A_slope = A * self.kernel.rho_slope(squared_distances(z, z2))[1]
-        slope: Array = 2.0 * hyper.signal * (A_slope.sum(axis=1)[:, None] * z - A_slope @ z2) / hyper.lengthscales
-        if self.P is not None:
-            slope += basis_slope(x, hyper.trend * (A @ basis(x2)))
-        return slope
-
     def prior_variance(self, P: Array | None) -> float | Array:  # (m, 2p) -> (m,)
         """k(x, x) of points given by their ``basis``."""
         if P is None:
@@ -137,6 +138,10 @@ class GP:
         """Posterior mean and standard deviation of the noise-free function."""
         P = self.basis(x)
         k = _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, P, self.Z, self.P)
+        return self.predict_from(k, P)
+
+    def predict_from(self, k: Array, P: Array | None) -> tuple[Array, Array]:
+        """``predict`` at points given by their ``cross`` and ``basis``."""
         return k @ self.alpha, np.sqrt(self._variance(solve_lower(self.L, k.T), P))
 
     def _variance(self, V: Array, P: Array | None) -> Array:  # V = L^-1 k(X, x), (n, m)
@@ -144,24 +149,36 @@ class GP:
         floored: Array = np.maximum(var, VAR_FLOOR * self.hyper.signal, out=var)
         return floored
 
-    def predict_gradient(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """mean (m,), std (m,) and their gradients (m, p) at x (m, p)."""
+    def local(self, x: Array) -> Local:  # (m, p)
+        """What every derivative at x is made of."""
         z, P = x / self.hyper.lengthscales, self.basis(x)
-        rho, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
-        k = rho * self.hyper.signal
+        k, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
+        k *= self.hyper.signal
+        slope *= self.hyper.signal
         if P is not None and self.P is not None:
             k += (self.hyper.trend * P) @ self.P.T
-        V = solve_lower(self.L, k.T)
-        std = np.sqrt(self._variance(V, P))
+        return Local(x, z, P, k, slope)
+
+    def predict_gradient(self, x: Array) -> tuple[Array, Array, Array, Array]:
+        """mean (m,), std (m,) and their gradients (m, p) at x (m, p)."""
+        return self.predict_gradient_from(self.local(x))
+
+    def predict_gradient_from(self, at: Local) -> tuple[Array, Array, Array, Array]:
+        """``predict_gradient`` at points whose kernel is already known."""
+        V = solve_lower(self.L, at.k.T)
+        std = np.sqrt(self._variance(V, at.P))
         Q = solve_upper(self.L, V).T  # (m, n): k K^-1
-        slope *= self.hyper.signal
-        d_mean = self.pull(z, slope * self.alpha)
-        d_std = self.pull(z, slope * Q) / -std[:, None]  # d var = d k(x, x) - 2 Q dk
-        if P is not None and self.P is not None:
-            trend = self.hyper.trend
-            d_mean += basis_slope(x, trend * (self.alpha @ self.P))
-            d_std += basis_slope(x, trend * (P - Q @ self.P)) / std[:, None]
-        return k @ self.alpha, std, d_mean, d_std
+        half = -self.pull_kernel(at, Q)  # of d var = d k(x, x) - 2 Q dk
+        if at.P is not None:
+            half += basis_slope(at.x, self.hyper.trend * at.P)
+        return at.k @ self.alpha, std, self.pull_kernel(at, self.alpha), half / std[:, None]
+
+    def pull_kernel(self, at: Local, A: Array) -> Array:  # (m, n), or (n,) for all alike -> (m, p)
+        """sum_j A_ij d k(x_i, X_j) / d x_i."""
+        pulled = self.pull(at.z, at.slope * A)
+        if self.P is not None:
+            pulled += basis_slope(at.x, self.hyper.trend * (A @ self.P))
+        return pulled
 
     def pull(self, z: Array, A: Array) -> Array:
         """sum_j A_ij d r2(x_i, X_j) / d x_i for A (m, n): the chain rule of every stationary expression."""

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import squared_distances
 from ccgbo.surrogate.linalg import solve
 from ccgbo.surrogate.trend import basis_slope
 
@@ -53,16 +52,12 @@ class Paths:
         w_cos, w_sin = self.weights[:F].T, self.weights[F:].T  # (k, F)
         value = np.einsum("kf,kf->k", cos, w_cos) + np.einsum("kf,kf->k", sin, w_sin)
         gradient = (cos * w_sin - sin * w_cos) @ self.omega
-        z = x / gp.hyper.lengthscales
-        rho, slope = gp.kernel.rho_slope(squared_distances(z, gp.Z))
-        pulled = gp.hyper.signal * self.update.T  # (k, n)
-        value += np.einsum("kn,kn->k", rho, pulled)
-        gradient += gp.pull(z, slope * pulled)
-        phi = gp.basis(x)
-        if phi is not None and self.beta is not None and gp.P is not None:
-            weights = self.beta.T + gp.hyper.trend * (self.update.T @ gp.P)  # (k, 2p)
-            value += np.einsum("kq,kq->k", phi, weights)
-            gradient += basis_slope(x, weights)
+        at = gp.local(x)
+        value += np.einsum("kn,kn->k", at.k, self.update.T)
+        gradient += gp.pull_kernel(at, self.update.T)
+        if at.P is not None and self.beta is not None:
+            value += np.einsum("kq,kq->k", at.P, self.beta.T)
+            gradient += basis_slope(x, self.beta.T)
         return value, gradient
 
     def select(self, j: Array) -> Paths:
