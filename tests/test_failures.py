@@ -90,14 +90,14 @@ def test_without_failures_nothing_is_weighed() -> None:
 
 @pytest.mark.parametrize("acquisition", ["ucb", "logei", "jes"])
 def test_a_region_that_fails_is_avoided(acquisition: str) -> None:
-    """A quarter of the space fails, right beside the optimum: after the first few, the suggestions know."""
+    """A quarter of the space fails, right beside the top of a cone: after the first few, the suggestions know."""
     opt = Optimizer(BOX, seed=0, acquisition=acquisition, **FAST)
     for _ in range(30):
         x, y = opt.ask().params.values()
-        opt.tell(opt.pending[0], math.nan if x < 0.5 and y < 0.5 else -((x - 0.45) ** 2) - (y - 0.7) ** 2)
+        opt.tell(opt.pending[0], math.nan if x < 0.5 and y < 0.5 else -math.hypot(x - 0.45, y - 0.7))
     assert sum(t.state == "failed" for t in opt.trials[10:]) <= 5
     assert opt.best is not None
-    assert opt.best.value == pytest.approx(0.0, abs=0.01)
+    assert opt.best.value == pytest.approx(0.0, abs=0.03)
 
 
 def test_a_failed_point_is_never_suggested_again() -> None:
@@ -337,7 +337,7 @@ def test_a_known_noise_makes_an_observation_count_for_what_it_is_worth() -> None
 
     trusted, doubted = belief([1e-6] * 5), belief([1e-6, 1e-6, 100.0, 1e-6, 1e-6])
     assert trusted == pytest.approx(5.0, abs=0.1)
-    assert doubted < 2.0
+    assert doubted < 0.5 * trusted
 
 
 @pytest.mark.parametrize("noise", [0.0, 5e-324, 1e-300, 1e300])

@@ -88,7 +88,7 @@ DEFAULT = Settings(
     outcome="robust",
     acquisition=Alternate(exploit=LogEI(), explore=JES(), in_mixed=False),
     fit=FitSettings(
-        noise_prior=LogNormal(mean=-6.0, sd=2.0),
+        noise_prior=LogNormal(mean=-5.0, sd=2.0),
         trend_prior=LogNormal(mean=-1.0, sd=1.5),
         refit_growth=0.02,
         gradient_tolerance=1e-3,
