@@ -202,12 +202,12 @@ CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
     "bayes-opt": BayesOpt,
 }
 
-# The size of the initial design: these get none and make their own.
+# The size of the initial design, at least 5, 10 and 20: these get none and make their own.
 CONTENDERS |= {
     "start 5": lambda s, k: Ours(s, k, n_initial=5),
-    "start max(d + 1, 5)": lambda s, k: Ours(s, k, n_initial=max(s.d + 1, 5)),
-    "start max(2 d, 10)": lambda s, k: Ours(s, k, n_initial=max(2 * s.d, 10)),
-    "start max(4 d, 20)": lambda s, k: Ours(s, k, n_initial=max(4 * s.d, 20)),
+    "start d + 1": lambda s, k: Ours(s, k, n_initial=max(s.d + 1, 5)),
+    "start 2 d": lambda s, k: Ours(s, k, n_initial=max(2 * s.d, 10)),
+    "start 4 d": lambda s, k: Ours(s, k, n_initial=max(4 * s.d, 20)),
 }
 
 # What the default was chosen among, on the choosing set only: each differs from the default in one thing.

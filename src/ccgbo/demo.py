@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.bench.problems.mixed import REACTION, net_yield
-from ccgbo.space import Categorical, Float, Space
+from ccgbo.space import Float, Space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study
 
@@ -65,8 +65,7 @@ def _regression() -> Task:
         {
             "C": Float(1e-2, 1e3, log=True),
             "epsilon": Float(0.1, 50.0, log=True),
-            "kernel": Categorical(["linear", "rbf"]),
-            "gamma": Float(1e-4, 1.0, log=True, active_if={"kernel": "rbf"}),
+            "gamma": Float(1e-4, 1.0, log=True),
         }
     )
     return "support-vector regression", space, r2
