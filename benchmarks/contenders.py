@@ -15,7 +15,7 @@ import numpy as np
 
 from ccgbo import UCB, LogEI, Optimizer, Space
 from ccgbo.acquisition import get_acquisition
-from ccgbo.presets import DEFAULT, Settings
+from ccgbo.presets import DEFAULT, Settings, at_every_turn
 from ccgbo.surrogate.fit import HVARFNER, LengthscalePrior, LogNormal
 
 
@@ -176,7 +176,7 @@ class BayesOpt(UnitCube):
 
 TURNS = DEFAULT.acquisition  # LogEI in turn with JES
 SAME = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the default's surrogate and search, no credit
-MODERATE = {"strength": 0.5, "tau": 5.0}  # credit as in the paper, for an acquisition that has it at every suggestion
+MODERATE = at_every_turn(DEFAULT.credit)  # for an acquisition that has credit at every suggestion
 
 
 def variant(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[Space, int], Contender]:

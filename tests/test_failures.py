@@ -328,7 +328,7 @@ def test_a_known_noise_makes_an_observation_count_for_what_it_is_worth() -> None
     values = [0.0, 0.1, 5.0, 0.1, 0.0]
 
     def belief(noise: list[float | None]) -> float:
-        opt = Optimizer(BOX, seed=0)
+        opt = Optimizer(BOX, seed=0, fit={"trend_prior": None})  # a parabola would bridge the doubted point
         for params, value, q in zip(points, values, noise, strict=True):
             opt.tell(params, value, noise_variance=q)
         model = opt._posterior(commit=False)
@@ -337,7 +337,7 @@ def test_a_known_noise_makes_an_observation_count_for_what_it_is_worth() -> None
 
     trusted, doubted = belief([1e-6] * 5), belief([1e-6, 1e-6, 100.0, 1e-6, 1e-6])
     assert trusted == pytest.approx(5.0, abs=0.1)
-    assert doubted < 0.5 * trusted
+    assert doubted < 2.0
 
 
 @pytest.mark.parametrize("noise", [0.0, 5e-324, 1e-300, 1e300])
