@@ -38,6 +38,7 @@ CHOOSING = (
     "Langermann2", "Hartmann6", "Griewank6", "Levy8", "Rosenbrock10",
     "Branin2", "Ackley5", "Michalewicz5", "StyblinskiTang4", "GPDraw4",
     "Forrester1", "GoldsteinPrice2", "Ishigami3", "Hartmann4", "ARDDraw6", "DettePepelyshev8", "Welch20",
+    "Currin2", "Park4", "Friedman5", "Loeppky7",
     "Reaction4", "MixedAckley6", "Func3C", "TreeFriedman5", "SVCCancer", "MLPDigits",
 )  # fmt: skip
 REPORTING = (
@@ -262,35 +263,21 @@ def print_peers(table: Table, peers: list[str], *, random: bool) -> None:
 
 def draw_curves(table: Table, names: list[str], path: Path) -> None:
     """Mean simple regret with its standard error, a panel for each task."""
-    import matplotlib
+    from ccgbo.bench.figures import band, legend, panels, save
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    columns = 4
-    lines = -(-len(table.problems) // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(3.2 * columns, 2.6 * lines), squeeze=False)
-    for ax, p in zip(axes.flat, table.problems, strict=False):
+    figure, axes = panels(len(table.problems))
+    for ax, p in zip(axes, table.problems, strict=True):
         seeds = table.seeds(p, names)
-        for c in names:
+        for i, c in enumerate(names):
             curves = np.array([table.trace(p, c, s) for s in seeds])
-            mean, error = curves.mean(axis=0), curves.std(axis=0) / np.sqrt(len(seeds))
-            t = 1 + np.arange(curves.shape[1])
-            (line,) = ax.plot(t, mean, label=c, linewidth=2.2 if c == "default" else 1.1)
-            ax.fill_between(t, mean - error, mean + error, color=line.get_color(), alpha=0.15, linewidth=0)
-        ax.set_title(p, fontsize=10)
+            band(ax, 1.0 + np.arange(curves.shape[1]), curves, f"C{i}", c, bold=c == "default")
+        ax.set_title(p, fontsize=9)
         ax.set_yscale("log")
-    for ax in axes.flat[len(table.problems) :]:
-        ax.set_visible(False)
-    for ax in axes[-1]:
-        ax.set_xlabel("evaluations after the design")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("simple regret")
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncol=min(len(names), 7), frameon=False)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
+        ax.set_xlabel("evaluations after the design", fontsize=8)
+    axes[0].set_ylabel("simple regret", fontsize=8)
+    legend(figure, axes[0])
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    save(figure, str(path))
     print(f"\nfigure: {path}")
 
 

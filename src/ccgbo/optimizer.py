@@ -9,15 +9,16 @@ The only stateful class of the library. It does no I/O; its state is plain data 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Context, turn, weigh
+from ccgbo.acquisition import Acquisition, Context, Factor, Score, turn, weigh
 from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
-from ccgbo.credit.field import credit_factor
+from ccgbo.credit.field import CreditFactor, credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths
 from ccgbo.credit.scores import Scores, score
 from ccgbo.design import design_points
@@ -36,6 +37,21 @@ from ccgbo.threads import blas_threads
 Array = NDArray[np.float64]
 
 STATE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """All that the search for the next point looks at."""
+
+    acquisition: Acquisition
+    U: Array  # (m, d) candidates
+    optima: Optima | None  # of posterior paths, where something needs them
+    scores: Scores | None
+    credit: CreditFactor | None
+    factors: Sequence[Factor | None]  # credit among them
+    base: Score
+    weighted: Score
+    values: Array  # (m,) of the weighted score at the candidates
 
 
 class Optimizer:
@@ -105,22 +121,42 @@ class Optimizer:
             return self._history.add(*self._suggest())
 
     def _suggest(self) -> tuple[Array, Any, Explanation]:
-        s, t, rng, space = self.settings, self._history.iteration, self._rng, self.space
-        model = self._posterior(commit=True)  # mu_t, sigma_t
+        model, t = self._posterior(commit=True), self._history.iteration
+        g = self._ground(model, turn(self.settings.acquisition, t, self.space.mixed), self._rng)
+        u = maximise(
+            g.weighted,
+            self.space,
+            g.U,
+            g.values,
+            self.settings.search,
+            self._taken(),
+            scale=model.gp.hyper.lengthscales,
+            rng=self._rng,
+        )  # x_new
+        choice = explain_choice(
+            u, self._history, model, self.settings, t, g.acquisition, g.base, g.factors, g.optima, g.scores
+        )
+        return u, "model", choice
+
+    def _ground(
+        self, model: Model, turn: tuple[Acquisition, bool], rng: np.random.Generator, *, to_show: bool = False
+    ) -> Ground:
+        """What ``turn``, an acquisition and whether credit weighs it, is maximised on; all of it if ``to_show``."""
+        s, t, space = self.settings, self._history.iteration, self.space
         U = scatter(space, s.search, rng)  # X_cand
-        acquisition, credited = turn(s.acquisition, t, space.mixed)
-        credited = credited and s.credit.strength > 0.0
-        optima = self._optima(model, U, rng) if credited or acquisition.needs_optima else None  # Z_t
-        scores = self._scores(model, optima) if credited and optima else None  # l_i, s_i, r_i, c_i
-        credit = credit_factor(model.gp, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
+        acquisition, credited = turn
+        acts = credited and s.credit.strength > 0.0
+        optima = self._optima(model, U, rng) if acts or acquisition.needs_optima or to_show else None  # Z_t
+        scores = self._scores(model, optima) if optima and (acts or to_show) else None  # l_i, s_i, r_i, c_i
+        credit = credit_factor(model.gp, scores.credit, s.credit, t) if acts and scores else None  # pi(x), w_t(x)
         factors = [credit, self._prior_factor(t), SuccessFactor.build(model.gp, self._history.features("failed"))]
         gp = self._with_pending(model.gp, rng)
-        U = np.concatenate([U, near(space, self._centres(model, scores), s.search.n_local, rng)])
+        centres = self._centres(model, scores if acts else None)
+        U = np.concatenate([U, near(space, centres, s.search.n_local, rng)])
         context = Context(gp, float(model.mean.max()), optima, rng, s.credit.n_features, t)
-        alpha = acquisition.bind(context)
-        weighted, values = weigh(alpha, acquisition.scale, factors, space.features(U))  # Eq. (4)
-        u = maximise(weighted, space, U, values, s.search, self._taken(), scale=gp.hyper.lengthscales, rng=rng)  # x_new
-        return u, "model", explain_choice(u, self._history, model, s, t, acquisition, alpha, factors, optima, scores)
+        base = acquisition.bind(context)
+        weighted, values = weigh(base, acquisition.scale, factors, space.features(U))  # Eq. (4)
+        return Ground(acquisition, U, optima, scores, credit, factors, base, weighted, values)
 
     def _optima(self, model: Model, U: Array, rng: np.random.Generator) -> Optima:
         c, gp = self.settings.credit, model.gp

@@ -37,6 +37,7 @@ ENGINEERING = (
 )
 TUNING = ("SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits", "MLPDigits", "SVCCancer")
 UNEVEN = ("Forrester1", "GoldsteinPrice2", "Ishigami3", "Hartmann4", "DettePepelyshev8", "Welch20")
+CORNERED = ("Currin2", "Park4", "Friedman5", "Loeppky7")
 CHOOSING = tuple(
     name for name in problem_names("choosing") if name not in ("TreeFriedman5", *TUNING)
 )  # whose optimum is the best known
@@ -227,6 +228,19 @@ def test_the_uneven_functions_are_their_formulas_written_out() -> None:
         assert formulas.welch(row[None, :] - 0.5)[0] == pytest.approx(flow, rel=1e-10)
 
 
+def test_the_cornered_functions_are_their_formulas_written_out() -> None:
+    for a, b, c, d, e, f, g in np.random.default_rng(7).uniform(0.1, 1.0, (5, 7)):
+        ratio = (2300 * a**3 + 1900 * a**2 + 2092 * a + 60) / (100 * a**3 + 500 * a**2 + 4 * a + 20)
+        assert formulas.currin(np.array([[a, b]]))[0] == pytest.approx((1 - math.exp(-1 / (2 * b))) * ratio, rel=1e-12)
+        park = a / 2 * (math.sqrt(1 + (b + c**2) * d / a**2) - 1) + (a + 3 * d) * math.exp(1 + math.sin(c))
+        assert formulas.park(np.array([[a, b, c, d]]))[0] == pytest.approx(park, rel=1e-12)
+        friedman = 10 * math.sin(math.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+        assert formulas.friedman(np.array([[a, b, c, d, e]]))[0] == pytest.approx(friedman, rel=1e-12)
+        loeppky = 6 * a + 4 * b + 5.5 * c + 3 * a * b + 2.2 * a * c + 1.4 * b * c + d + e / 2 + f / 5 + g / 10
+        assert formulas.loeppky(np.array([[a, b, c, d, e, f, g]]))[0] == pytest.approx(loeppky, rel=1e-12)
+    assert formulas.currin(np.zeros((1, 2)))[0] == pytest.approx(3.0)  # the edge itself needs no special case
+
+
 def test_borehole_flow_is_the_formula_written_out() -> None:
     rw, r, Tu, Hu, Tl, Hl, L, Kw = x = (0.1, 2e4, 9e4, 1050.0, 90.0, 750.0, 1400.0, 1e4)
     log = math.log(r / rw)
@@ -273,7 +287,7 @@ def test_the_stored_optimum_is_attained_at_the_stored_argmax(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Langermann2", "Hartmann6", "Branin2", "Michalewicz5", "StyblinskiTang4", *ENGINEERING, *UNEVEN],
+    ["Langermann2", "Hartmann6", "Branin2", "Michalewicz5", "StyblinskiTang4", *ENGINEERING, *UNEVEN, *CORNERED],
 )
 def test_multi_start_search_finds_the_stored_optimum_and_nothing_above(name: str) -> None:
     problem = get_problem(name)

@@ -34,7 +34,7 @@ def _pyplot() -> Any:
     return plt
 
 
-def _panels(n: int, *, width: float = 3.2, height: float = 2.5, most: int = 4) -> tuple[Any, list[Any]]:
+def panels(n: int, *, width: float = 3.2, height: float = 2.5, most: int = 4) -> tuple[Any, list[Any]]:
     """A figure with n axes in rows of at most ``most``."""
     columns = min(n, most)
     lines = -(-n // columns)
@@ -61,7 +61,7 @@ def _colors(methods: Sequence[str]) -> dict[str, Any]:
 
 def regret_curves(results: Results, quantity: str = "simple", *, log: bool = False) -> Any:
     """One panel for each problem, one line for each method, shaded by one standard error."""
-    figure, axes = _panels(len(results.problems))
+    figure, axes = panels(len(results.problems))
     colors = _colors(results.methods)
     for ax, problem in zip(axes, results.problems, strict=True):
         for method in results.methods:
@@ -70,25 +70,27 @@ def regret_curves(results: Results, quantity: str = "simple", *, log: bool = Fal
                 continue
             curves = np.array([QUANTITIES[quantity](results.row(problem, method, seed)) for seed in seeds])
             t = np.arange(curves.shape[1], dtype=float) + (quantity == "cumulative")
-            _band(ax, t, curves, colors[method], name_of(method), bold=method.startswith("ccgbo"))
+            band(ax, t, curves, colors[method], name_of(method), bold=method.startswith("ccgbo"))
         ax.set_title(problem, fontsize=9)
         if log:
             ax.set_yscale("log")
     axes[0].set_ylabel(f"{quantity} regret", fontsize=8)
     for ax in axes:
         ax.set_xlabel("iteration", fontsize=8)
-    _legend(figure, axes[0])
+    legend(figure, axes[0])
     return figure
 
 
-def _band(ax: Any, t: Array, curves: Array, color: Any, label: str, *, bold: bool = False) -> None:
+def band(ax: Any, t: Array, curves: Array, color: Any, label: str, *, bold: bool = False) -> None:
+    """The mean of the curves (s, len(t)), shaded by one standard error."""
     mean = curves.mean(axis=0)
     error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.zeros_like(mean)
     ax.plot(t, mean, color=color, label=label, linewidth=1.8 if bold else 1.1, zorder=3 if bold else 2)
     ax.fill_between(t, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
 
 
-def _legend(figure: Any, ax: Any) -> None:
+def legend(figure: Any, ax: Any) -> None:
+    """One legend below all panels, in as many columns as there is room for."""
     handles, labels = ax.get_legend_handles_labels()
     each = 0.6 + 0.075 * max(len(label) for label in labels)  # inches of a column
     columns = max(1, min(len(labels), int(figure.get_size_inches()[0] / each)))
@@ -101,7 +103,7 @@ def illustration(results: Results) -> Any:
     seed = min(results.seeds(problem, *methods))
     rows = [results.row(problem, m, seed) for m in methods]
     steps = len(rows[0]["steps"])
-    figure, axes = _panels(steps * len(methods), width=3.6, height=1.55, most=len(methods))
+    figure, axes = panels(steps * len(methods), width=3.6, height=1.55, most=len(methods))
     for i, ax in enumerate(axes):
         t, column = divmod(i, len(methods))
         _step(ax, rows[column], t)
@@ -109,7 +111,7 @@ def illustration(results: Results) -> Any:
             ax.set_title(name_of(methods[column]), fontsize=9)
         if column == 0:
             ax.set_ylabel(f"t = {t + 1}", fontsize=8)
-    _legend(figure, axes[0])
+    legend(figure, axes[0])
     return figure
 
 
@@ -132,43 +134,43 @@ def _step(ax: Any, row: Row, t: int) -> None:
 
 def proxy_figure(results: Results, method: str = "ccgbo") -> Any:
     """Theorem 5.1: the error of Z_t against t for several K, and against S_t."""
-    figure, axes = _panels(len(results.problems))
+    figure, axes = panels(len(results.problems))
     shades = _pyplot().get_cmap("viridis")(np.linspace(0.0, 0.85, 4))
     for ax, problem in zip(axes, results.problems, strict=True):
         rows = [results.row(problem, method, seed) for seed in results.seeds(problem, method)]
         t = np.array([point["t"] for point in rows[0]["proxy"]])
         for shade, k in zip(shades, rows[0]["proxy"][0]["error"], strict=True):
             errors = np.array([[point["error"][k] for point in row["proxy"]] for row in rows])
-            _band(ax, t, errors, shade, f"|Z − f(x*)|, K = {k}", bold=k == "25")
+            band(ax, t, errors, shade, f"|Z − f(x*)|, K = {k}", bold=k == "25")
         widest = np.array([[point["S"] for point in row["proxy"]] for row in rows]).mean(axis=0)
         ax.plot(t, 2.576 * widest, color="grey", linestyle="--", linewidth=1.0, label="β S")
         ax.set_title(problem, fontsize=9)
         ax.set_xlabel("iteration", fontsize=8)
         ax.set_yscale("log")
-    _legend(figure, axes[0])
+    legend(figure, axes[0])
     return figure
 
 
 def growth_figure(results: Results) -> Any:
     """Theorem 5.2: R_N over sqrt(N gain_N), level or falling where the bound's growth holds."""
-    figure, axes = _panels(len(results.problems))
+    figure, axes = panels(len(results.problems))
     colors = _colors(results.methods)
     for ax, problem in zip(axes, results.problems, strict=True):
         for method in results.methods:
             rows = [results.row(problem, method, seed) for seed in results.seeds(problem, method)]
             n = np.arange(1.0, len(rows[0]["regret"]) + 1.0)
             curves = np.array([cumulative_regret(row) / np.sqrt(n * np.array(row["gain"])) for row in rows])
-            _band(ax, n, curves, colors[method], name_of(method), bold=method == "ccgbo")
+            band(ax, n, curves, colors[method], name_of(method), bold=method == "ccgbo")
         ax.set_title(problem, fontsize=9)
         ax.set_xlabel("N", fontsize=8)
     axes[0].set_ylabel("R / sqrt(N gain)", fontsize=8)
-    _legend(figure, axes[0])
+    legend(figure, axes[0])
     return figure
 
 
 def weight_figure(credit: CreditSettings, iterations: int = 100) -> Any:
     """Theorem 5.2: B_t / A_t for the credit settings that were run."""
-    figure, (ax,) = _panels(1, width=4.2)
+    figure, (ax,) = panels(1, width=4.2)
     t = np.arange(1, iterations + 1)
     lower, upper = weight_bounds(iterations, credit)
     ax.plot(t, upper / lower, color="#c44e52", label="B / A")

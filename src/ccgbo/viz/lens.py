@@ -17,16 +17,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Acquisition, Context, Score, turn, weigh
-from ccgbo.acquisition.factors import SuccessFactor
-from ccgbo.credit.field import FIELDS, credit_factor
+from ccgbo.acquisition import Acquisition, Score, turn
+from ccgbo.credit.field import FIELDS
 from ccgbo.credit.proxy import Optima
 from ccgbo.credit.scores import Scores
 from ccgbo.errors import SettingError
 from ccgbo.model import Data, Fitted, Model, build_model
 from ccgbo.optimizer import Optimizer
 from ccgbo.records import Trial
-from ccgbo.search import near, scatter
+from ccgbo.search import scatter
 from ccgbo.space import Space
 from ccgbo.surrogate.paths import Paths, draw_paths
 from ccgbo.threads import blas_threads
@@ -102,23 +101,17 @@ class Lens:
         self._history, rng = opt._history, copy.deepcopy(opt._rng)
         with blas_threads(1):
             self.model: Model = opt._posterior(commit=False)
-            gp, s, t = self.model.gp, opt.settings, opt._history.iteration
-            U = scatter(opt.space, s.search, rng)
-            self.optima: Optima = opt._optima(self.model, U, rng)
-            self.scores: Scores = opt._scores(self.model, self.optima)
-            acquisition, credited = _next_credited(s.acquisition, t, opt.space.mixed)
-            self.acts = credited and s.credit.strength > 0.0 and s.credit.tau > 0.0  # or is only shown
-            credit = credit_factor(gp, self.scores.credit, s.credit, t) if credited else None
-            factors = [credit, opt._prior_factor(t), SuccessFactor.build(gp, opt._history.features("failed"))]
-            with_pending = opt._with_pending(gp, rng)
-            guided = self.scores if self.acts else None
-            U = np.concatenate([U, near(opt.space, opt._centres(self.model, guided), s.search.n_local, rng)])
-            incumbent = float(self.model.mean.max())
-            context = Context(with_pending, incumbent, self.optima, rng, s.credit.n_features, t)
-            self.base: Score = acquisition.bind(context)
-            self.weighted: Score = weigh(self.base, acquisition.scale, factors, opt.space.features(U))[0]
-        self.iteration, self._credit = t, credit
-        self._rng = rng
+            t, credit = opt._history.iteration, opt.settings.credit
+            shown = _next_credited(opt.settings.acquisition, t, opt.space.mixed)
+            ground = opt._ground(self.model, shown, rng, to_show=True)
+        assert ground.optima is not None
+        assert ground.scores is not None
+        self.optima: Optima = ground.optima
+        self.scores: Scores = ground.scores
+        self.acts = shown[1] and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
+        self.base: Score = ground.base
+        self.weighted: Score = ground.weighted
+        self.iteration, self._credit, self._rng = t, ground.credit, rng
 
     # -- the observations
 

@@ -166,3 +166,32 @@ def welch(X: Array) -> Array:
     weights = {2: 0.05, 3: 0.08, 5: 1.0, 6: -0.03, 7: 0.03, 9: -0.09, 10: -0.01, 11: -0.07}
     weights |= {14: -0.04, 15: 0.06, 17: -0.01, 18: -0.03, 19: -5.0}
     return curved + sum(w * x[j] for j, w in weights.items())
+
+
+def currin(X: Array) -> Array:
+    """An exponential and a ratio of polynomials of two inputs in [0, 1], steep at the edge x2 = 0."""
+    x1, x2 = X[:, 0], X[:, 1]
+    with np.errstate(divide="ignore"):
+        decay = 1.0 - np.exp(-0.5 / x2)
+    above = 2300.0 * x1**3 + 1900.0 * x1**2 + 2092.0 * x1 + 60.0
+    return decay * above / (100.0 * x1**3 + 500.0 * x1**2 + 4.0 * x1 + 20.0)
+
+
+def park(X: Array) -> Array:
+    """Four inputs in [0, 1], largest in a corner; multiplied out so that x1 = 0 needs no case."""
+    x1, x2, x3, x4 = X.T
+    root = np.sqrt(x1**2 + (x2 + x3**2) * x4)
+    return 0.5 * (root - x1) + (x1 + 3.0 * x4) * np.exp(1.0 + np.sin(x3))
+
+
+def friedman(X: Array) -> Array:
+    """Five inputs in [0, 1]: a ridge in two of them, a parabola and two slopes."""
+    x1, x2, x3, x4, x5 = X.T
+    return 10.0 * np.sin(np.pi * x1 * x2) + 20.0 * (x3 - 0.5) ** 2 + 10.0 * x4 + 5.0 * x5
+
+
+def loeppky(X: Array) -> Array:
+    """Seven inputs in [0, 1]: slopes and products, the later inputs of ever less weight."""
+    x1, x2, x3 = X[:, 0], X[:, 1], X[:, 2]
+    products = 3.0 * x1 * x2 + 2.2 * x1 * x3 + 1.4 * x2 * x3
+    return X @ np.array([6.0, 4.0, 5.5, 1.0, 0.5, 0.2, 0.1]) + products

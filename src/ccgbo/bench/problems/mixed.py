@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -97,8 +98,7 @@ def _friedman() -> tuple[Array, Array]:
     """Four hundred rows of ten inputs, five of which matter, with noise of standard deviation one (Friedman 1991)."""
     rng = np.random.default_rng(1991)
     X = rng.random((400, 10))
-    y = 10.0 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20.0 * (X[:, 2] - 0.5) ** 2 + 10.0 * X[:, 3] + 5.0 * X[:, 4]
-    return X, y + rng.standard_normal(400)
+    return X, formulas.friedman(X[:, :5]) + rng.standard_normal(400)
 
 
 def tree_friedman(params: Mapping[str, Any]) -> float:
@@ -115,11 +115,21 @@ def tree_friedman(params: Mapping[str, Any]) -> float:
 def _problem(seed: int, *, name: str, space: Space, function: Rows, optimum: float, argmax: tuple[Any, ...]) -> Problem:
     """The same problem for every seed."""
     del seed
-    known = name != "TreeFriedman5"
-    if not known:
-        need(name, "sklearn.tree")
     where = dict(zip(space, argmax, strict=True))
-    return Problem(name=name, space=space, function=function, optimum=optimum, argmax=where, best_known=not known)
+    return Problem(name=name, space=space, function=function, optimum=optimum, argmax=where)
+
+
+def _tree_friedman5(seed: int) -> Problem:
+    need("TreeFriedman5", "sklearn.tree")
+    problem = _problem(
+        seed,
+        name="TreeFriedman5",
+        space=TREE,
+        function=row_by_row(TREE, tree_friedman),
+        optimum=-3.0427564436065424,
+        argmax=("absolute_error", "best", 20, 13, 0.01),
+    )
+    return replace(problem, best_known=True)
 
 
 def _reaction(params: Mapping[str, Any]) -> float:
@@ -138,12 +148,6 @@ CHOOSING: dict[str, Factory] = {
         ),
         ("MixedAckley6", SWITCHES, negated(formulas.ackley, 6), 0.0, ("off", "off", "off", 0, 0.0, 0.0)),
         ("Func3C", THREE, func3c, 0.10316284534899, ("camel", 0.08984201, -0.7126564)),
-        (
-            "TreeFriedman5",
-            TREE,
-            row_by_row(TREE, tree_friedman),
-            -3.0427564436065424,
-            ("absolute_error", "best", 20, 13, 0.01),
-        ),
     )
 }
+CHOOSING["TreeFriedman5"] = _tree_friedman5

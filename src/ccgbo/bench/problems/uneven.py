@@ -2,7 +2,7 @@
 
 Most well-known test functions treat their coordinates alike, and real problems do not. A default chosen on the former
 alone would learn that all lengthscales are equal. Optima are computed to 1e-12 by
-:func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit. All are maximised after negation.
+:func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit.
 """
 
 from __future__ import annotations
@@ -15,15 +15,21 @@ from ccgbo.bench.problems.base import Factory, Problem, Rows, box, negated, poin
 from ccgbo.space import Space
 
 
-def _make(seed: int, *, name: str, formula: Rows, space: Space, optimum: float, argmax: tuple[float, ...]) -> Problem:
+def _make(seed: int, *, name: str, function: Rows, space: Space, optimum: float, argmax: tuple[float, ...]) -> Problem:
     """The same problem for every seed."""
     del seed
-    function = negated(formula, space.d)
     return Problem(name=name, space=space, function=function, optimum=optimum, argmax=point_of(space, argmax))
 
 
-CHOOSING: dict[str, Factory] = {
-    name: partial(_make, name=name, formula=formula, space=box(low, high, len(argmax)), optimum=optimum, argmax=argmax)
+MINIMISED: dict[str, Factory] = {
+    name: partial(
+        _make,
+        name=name,
+        function=negated(formula, len(argmax)),
+        space=box(low, high, len(argmax)),
+        optimum=optimum,
+        argmax=argmax,
+    )
     for name, formula, low, high, optimum, argmax in (
         ("Forrester1", formulas.forrester, 0.0, 1.0, 6.020740055768, (0.7572487580,)),
         ("GoldsteinPrice2", formulas.goldstein_price, -2.0, 2.0, -2.999999999999, (0.0, -1.0)),
@@ -57,3 +63,16 @@ CHOOSING: dict[str, Factory] = {
         ),
     )
 }
+
+# largest at an edge or in a corner of the unit cube, as where more of something is better up to what is allowed
+MAXIMISED: dict[str, Factory] = {
+    name: partial(_make, name=name, function=formula, space=box(0.0, 1.0, len(argmax)), optimum=optimum, argmax=argmax)
+    for name, formula, optimum, argmax in (
+        ("Currin2", formulas.currin, 13.798722044729, (0.21666667, 0.0)),
+        ("Park4", formulas.park, 25.589254158607, (1.0, 1.0, 1.0, 1.0)),
+        ("Friedman5", formulas.friedman, 30.0, (0.5, 1.0, 0.0, 1.0, 1.0)),
+        ("Loeppky7", formulas.loeppky, 23.9, (1.0,) * 7),
+    )
+}
+
+CHOOSING = MINIMISED | MAXIMISED
