@@ -15,7 +15,7 @@ import numpy as np
 
 from ccgbo import UCB, LogEI, Optimizer, Space
 from ccgbo.acquisition import get_acquisition
-from ccgbo.presets import DEFAULT, Settings, at_every_turn
+from ccgbo.presets import DEFAULT, Settings
 from ccgbo.surrogate.fit import HVARFNER, LengthscalePrior, LogNormal
 
 
@@ -176,7 +176,6 @@ class BayesOpt(UnitCube):
 
 TURNS = DEFAULT.acquisition  # LogEI in turn with JES
 SAME = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the default's surrogate and search, no credit
-MODERATE = at_every_turn(DEFAULT.credit)  # for an acquisition that has credit at every suggestion
 
 
 def variant(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[Space, int], Contender]:
@@ -188,11 +187,11 @@ CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
     "default-nocredit": variant(SAME),
     "gp-logei": variant(SAME, acquisition=LogEI()),
     "gp-ucb": variant(SAME, acquisition=UCB(beta=2.576)),
-    "gp-ucb-credit": variant(acquisition=UCB(beta=2.576), credit=MODERATE),
+    "gp-ucb-credit": variant(acquisition=UCB(beta=2.576)),
     "gp-ts": variant(SAME, acquisition="ts"),
-    "gp-ts-credit": variant(acquisition="ts", credit={"strength": 0.9, "tau": 10.0}),
+    "gp-ts-credit": variant(acquisition="ts"),
     "gp-jes": variant(SAME, acquisition="jes"),
-    "gp-jes-credit": variant(acquisition="jes", credit=MODERATE),
+    "gp-jes-credit": variant(acquisition="jes"),
     "paper": variant("paper"),
     "random": Random,
     "optuna-gp": lambda s, k: OptunaSampler(s, k, "gp"),
@@ -212,8 +211,9 @@ CONTENDERS |= {
 
 # What the default was chosen among, on the choosing set only: each differs from the default in one thing.
 CONTENDERS |= {
-    "choice credit 0.5 tau 5": variant(credit=MODERATE),
+    "choice credit 0.5 tau 5": variant(credit={"strength": 0.5, "tau": 5.0}),
     "choice credit 0.9 tau 10": variant(credit={"strength": 0.9, "tau": 10.0}),
+    "choice unscaled field": variant(credit={"field": "knn"}),
     "choice smooth field": variant(credit={"field": "smooth"}),
     "choice explore by UCB": variant(acquisition=replace(TURNS, explore=UCB(beta=2.576))),
     "choice explore by TS": variant(acquisition=replace(TURNS, explore=get_acquisition("ts"))),
@@ -221,6 +221,8 @@ CONTENDERS |= {
     "choice explore among choices": variant(acquisition=replace(TURNS, in_mixed=True)),
     "choice LogEI with credit": variant(acquisition=LogEI(), credit={"strength": 1.0, "tau": 20.0}),
     "choice UCB 1.5 without credit": variant(SAME, acquisition=UCB(beta=1.5)),
+    "choice UCB always guided": variant(acquisition=UCB(beta=2.576), credit={"guides": "always"}),
+    "choice TS always guided": variant(acquisition="ts", credit={"guides": "always"}),
     "choice standardize": variant(outcome="standardize"),
     "choice no trend": variant(fit={"trend_prior": None}),
     "choice more noise expected": variant(fit={"noise_prior": LogNormal(mean=-4.0, sd=1.5)}),

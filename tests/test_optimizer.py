@@ -289,3 +289,37 @@ def test_an_acquisition_that_is_weighed_at_every_turn_has_moderate_credit() -> N
     assert (alternating.strength, always.strength, always.tau) == (1.0, 0.5, 5.0)
     assert Optimizer(space, acquisition="ucb", credit={"tau": 9.0}).settings.credit.tau == 9.0
     assert Optimizer(space, acquisition="ucb", credit=False).settings.credit.strength == 0.0
+    assert Optimizer(space, acquisition="ts").settings.credit == alternating, "the one that explores most keeps it all"
+
+
+def in_the_middle(acquisition: str, value: Any, **credit: Any) -> Optimizer:
+    """An optimizer that was told sixteen points of the middle of a square."""
+    opt = Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, seed=3, n_initial=1, acquisition=acquisition, credit=credit)
+    for x, z in np.random.default_rng(5).uniform(0.25, 0.75, (16, 2)):
+        opt.tell({"x": x, "z": z}, value(x, z))
+    return opt
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "ts"])
+def test_credit_stands_back_where_the_model_expects_more_than_was_seen(acquisition: str) -> None:
+    def slope(x: float, z: float) -> float:
+        return x + z
+
+    guided = in_the_middle(acquisition, slope, guides="gambles")
+    trial, plain = guided.ask(), in_the_middle(acquisition, slope, strength=0.0).ask()
+    why = guided.explain(trial)
+    assert trial.params["x"] > 0.9 and trial.params["z"] > 0.9
+    assert (why.weight, why.factor, why.neighbours) == (1.0, 1.0, ())
+    if acquisition == "ucb":  # a sample depends on how many random numbers the credits took
+        assert trial.params == plain.params
+
+
+def test_credit_guides_where_the_base_would_leave_the_best_for_the_unknown() -> None:
+    def waves(x: float, z: float) -> float:
+        return math.sin(15.0 * x) + math.sin(15.0 * z)
+
+    strong = {"strength": 1.0, "tau": 20.0}
+    trials = [in_the_middle("ucb", waves, guides=g, **strong) for g in ("gambles", "always")]
+    first, second = (opt.explain(opt.ask()) for opt in trials)
+    assert first == second
+    assert first.weight is not None and first.weight < 1.0 and len(first.neighbours) == 5

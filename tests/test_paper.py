@@ -99,6 +99,16 @@ def test_the_field_is_the_mean_credit_of_the_h_nearest_over_the_largest(rng: np.
     np.testing.assert_allclose(KNNField(X, c, 5)(x), c[nearest].mean(axis=1) / c.max(), rtol=1e-12)
 
 
+def test_the_scaled_field_finds_its_neighbours_in_units_of_the_lengthscales(rng: np.random.Generator) -> None:
+    X, c, x = rng.random((40, 3)), rng.uniform(0.1, 0.9, 40), rng.random((15, 3))
+    scale = np.array([0.05, 1.0, 20.0])
+    field = KNNField(X, c, 5, scale)
+    nearest = np.argsort((((x[:, None] - X[None]) / scale) ** 2).sum(axis=2), axis=1)[:, :5]
+    np.testing.assert_allclose(field(x), c[nearest].mean(axis=1) / c.max(), rtol=1e-12)
+    far = x + np.array([0.0, 0.0, 0.5])  # along a parameter that hardly matters
+    assert np.mean(field(far) == field(x)) > np.mean(KNNField(X, c, 5)(far) == KNNField(X, c, 5)(x))
+
+
 def test_the_kd_tree_and_the_table_of_distances_find_the_same_neighbours(rng: np.random.Generator) -> None:
     X, c = rng.random((300, 4)), rng.uniform(0.1, 1.0, 300)
     field = KNNField(X, c, 5)

@@ -155,7 +155,8 @@ def test_the_credit_field_measures_distance_as_the_model_does() -> None:
         "x": Float(0.0, 2.0, active_if={"c": "a"}),
         "y": (0.0, 1.0),
     }
-    opt = Optimizer(space, seed=0, n_initial=2, acquisition="ucb", credit={"n_neighbours": 3})
+    credit = {"n_neighbours": 3, "field": "knn", "guides": "always"}
+    opt = Optimizer(space, seed=0, n_initial=2, acquisition="ucb", credit=credit)
     opt.tell({"c": "b", "n": 1, "y": 0.5}, 0.0)
     opt.tell({"c": "z", "n": 4, "y": 0.5}, 0.5)
     opt.tell({"c": "b", "n": 10, "y": 0.0}, 1.0)

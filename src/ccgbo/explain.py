@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Acquisition, Factor, Score
-from ccgbo.credit.field import CreditFactor
-from ccgbo.credit.proxy import Optima
+from ccgbo.credit.field import CreditSettings
 from ccgbo.credit.scores import Scores
+from ccgbo.ground import Ground
 from ccgbo.history import History
 from ccgbo.model import Model
 from ccgbo.presets import Settings
@@ -33,39 +30,38 @@ def explain_choice(
     model: Model,
     settings: Settings,
     t: int,
-    acquisition: Acquisition,
-    alpha: Score,
-    factors: Sequence[Factor | None],
-    optima: Optima | None,
-    scores: Scores | None,
+    ground: Ground,
 ) -> Explanation:
     """Everything that made u the best point."""
     f = history.space.features(u[None, :])
     mean, std = (float(v[0]) for v in model.gp.predict(f))
     user_mean, user_std = in_user_units(model, mean, std, history.sign)
-    credit = next((factor for factor in factors if isinstance(factor, CreditFactor)), None)
-    total = float(np.prod([factor(f)[0] for factor in factors if factor is not None]))
+    credit, optima, scores = ground.credit, ground.optima, ground.scores
+    total = float(np.prod([factor(f)[0] for factor in ground.factors if factor is not None]))
     return Explanation(
         reason="suggested by the model",
         t=t,
-        acquisition=type(acquisition).__name__,
+        acquisition=type(ground.acquisition).__name__,
         mean=user_mean,
         std=user_std,
-        base=float(alpha(f)[0]),
+        base=float(ground.base(f)[0]),
         weight=1.0 if credit is None else float(credit.weight(f)[0]),
         factor=total,
         proxy=None if optima is None else in_user_units(model, optima.z, 0.0, history.sign)[0],
-        neighbours=() if scores is None else _neighbours(f, history, model, scores, settings.credit.n_neighbours),
+        neighbours=() if scores is None else _neighbours(f, history, model, scores, settings.credit),
     )
 
 
-def _neighbours(f: Array, history: History, model: Model, scores: Scores, h: int) -> tuple[Neighbour, ...]:
-    distance = np.sqrt(((model.gp.X - f) ** 2).sum(axis=1))
+def _neighbours(
+    f: Array, history: History, model: Model, scores: Scores, credit: CreditSettings
+) -> tuple[Neighbour, ...]:
+    unit = 1.0 if credit.field == "knn" else model.gp.hyper.lengthscales
+    distance = np.sqrt((((model.gp.X - f) / unit) ** 2).sum(axis=1))
     return tuple(
         Neighbour(
             trial_id=history.observed(model.rows[i]).id,
             distance=float(distance[i]),
             credit=float(scores.credit[i]),
         )
-        for i in np.argsort(distance, kind="stable")[:h]
+        for i in np.argsort(distance, kind="stable")[: credit.n_neighbours]
     )

@@ -9,21 +9,21 @@ The only stateful class of the library. It does no I/O; its state is plain data 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Acquisition, Context, Factor, Score, turn, weigh
+from ccgbo.acquisition import Acquisition, Context, turn, weigh
 from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
-from ccgbo.credit.field import CreditFactor, credit_factor
+from ccgbo.credit.field import credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths
 from ccgbo.credit.scores import Scores, score
 from ccgbo.design import design_points
 from ccgbo.errors import InfeasibleSpaceError, NoObservationsError, SettingError, TellError, UnsupportedError
 from ccgbo.explain import explain_choice, in_user_units
+from ccgbo.ground import Ground
 from ccgbo.history import History, outcome_of, table_rows
 from ccgbo.model import Fitted, Model, build_model
 from ccgbo.presets import Settings, resolve
@@ -37,21 +37,6 @@ from ccgbo.threads import blas_threads
 Array = NDArray[np.float64]
 
 STATE_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """All that the search for the next point looks at."""
-
-    acquisition: Acquisition
-    U: Array  # (m, d) candidates
-    optima: Optima | None  # of posterior paths, where something needs them
-    scores: Scores | None
-    credit: CreditFactor | None
-    factors: Sequence[Factor | None]  # credit among them
-    base: Score
-    weighted: Score
-    values: Array  # (m,) of the weighted score at the candidates
 
 
 class Optimizer:
@@ -122,21 +107,33 @@ class Optimizer:
 
     def _suggest(self) -> tuple[Array, Any, Explanation]:
         model, t = self._posterior(commit=True), self._history.iteration
-        g = self._ground(model, turn(self.settings.acquisition, t, self.space.mixed), self._rng)
-        u = maximise(
-            g.weighted,
-            self.space,
-            g.U,
-            g.values,
-            self.settings.search,
-            self._taken(),
-            scale=model.gp.hyper.lengthscales,
-            rng=self._rng,
-        )  # x_new
-        choice = explain_choice(
-            u, self._history, model, self.settings, t, g.acquisition, g.base, g.factors, g.optima, g.scores
+        ground = self._ground(model, turn(self.settings.acquisition, t, self.space.mixed), self._rng)
+        u, ground = self._choose(model, ground)
+        return u, "model", explain_choice(u, self._history, model, self.settings, t, ground)
+
+    def _choose(self, model: Model, ground: Ground) -> tuple[Array, Ground]:
+        """x_new, and what it was found on.
+
+        UCB and a posterior sample pay with what the model expects for what it does not know. With
+        ``guides="gambles"`` credit stands back where they would pay nothing: their own choice, without credit, is
+        taken if its mean is no less than that of the best observation.
+        """
+        if (
+            ground.credit is not None
+            and self.settings.credit.guides == "gambles"
+            and ground.acquisition.scale == "real"
+        ):
+            plain = ground.without_credit(self.space)
+            u = self._search(model, plain)
+            if model.gp.predict(self.space.features(u[None, :]))[0][0] >= model.mean.max():
+                return u, plain
+        return self._search(model, ground), ground
+
+    def _search(self, model: Model, ground: Ground) -> Array:  # (d,)
+        s, scale = self.settings.search, model.gp.hyper.lengthscales
+        return maximise(
+            ground.weighted, self.space, ground.U, ground.values, s, self._taken(), scale=scale, rng=self._rng
         )
-        return u, "model", choice
 
     def _ground(
         self, model: Model, turn: tuple[Acquisition, bool], rng: np.random.Generator, *, to_show: bool = False

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from ccgbo.acquisition import JES, UCB, Acquisition, Alternate, LogEI, get_acquisition
+from ccgbo.acquisition import JES, UCB, Acquisition, Alternate, LogEI, ThompsonSampling, get_acquisition
 from ccgbo.credit.field import CreditSettings
 from ccgbo.design import DESIGNS
 from ccgbo.errors import SettingError, UnsupportedError
@@ -94,7 +94,15 @@ DEFAULT = Settings(
         gradient_tolerance=1e-3,
     ),
     # full strength, because every other suggestion has no credit at all
-    credit=CreditSettings(strength=1.0, tau=20.0, path_candidates=64, path_steps=2, n_features=128),
+    credit=CreditSettings(
+        strength=1.0,
+        tau=20.0,
+        field="knn-scaled",
+        guides="gambles",
+        path_candidates=64,
+        path_steps=2,
+        n_features=128,
+    ),
 )
 
 PRESETS = {"paper": PAPER, "default": DEFAULT}
@@ -112,7 +120,8 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
     """Settings from a preset's name (or a Settings) with everything that is not None replaced.
 
     ``credit``, ``fit`` and ``search`` also take a mapping of single fields; ``credit=False`` switches credit off.
-    An acquisition in the place of one that takes turns has the paper's moderate credit, unless given.
+    An acquisition in the place of one that takes turns has the paper's moderate credit, unless given; but Thompson
+    sampling, which explores most, keeps all of it.
     """
     if isinstance(preset, str):
         if preset not in PRESETS:
@@ -130,7 +139,9 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
     changes = {name: value for name, value in overrides.items() if value is not None}
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
-        if isinstance(settings.acquisition, Alternate) and not isinstance(changes["acquisition"], Alternate):
+        if isinstance(settings.acquisition, Alternate) and not isinstance(
+            changes["acquisition"], Alternate | ThompsonSampling
+        ):
             settings = replace(settings, credit=at_every_turn(settings.credit))
     if isinstance(changes.get("credit"), bool):
         changes["credit"] = replace(settings.credit, strength=settings.credit.strength if changes["credit"] else 0.0)

@@ -21,7 +21,7 @@ class Neighbour:
     """An observation near a suggestion."""
 
     trial_id: int
-    distance: float  # in the unit cube, one for each categorical that differs
+    distance: float  # as the credit field measures it: in the unit cube for "knn", else in lengthscales
     credit: float
 
 

@@ -86,6 +86,14 @@ def points(*shape: int, seed: int = 0) -> Tensor:
 # -- the same numbers as the core
 
 
+def test_a_field_in_lengthscales_of_our_own_model_is_refused_for_a_botorch_model() -> None:
+    X, Y = torch.rand(12, 2, dtype=torch.double), torch.rand(12, 1, dtype=torch.double)
+    bounds = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
+    acqf = analytic.UpperConfidenceBound(SingleTaskGP(X, Y).eval(), beta=4.0)
+    with pytest.raises(SettingError, match=r"settings\.field must be .* for BoTorch, got 'knn-scaled'"):
+        CreditWeightedAcquisitionFunction(acqf, bounds, settings=DEFAULT.credit, seed=0)
+
+
 @pytest.mark.parametrize("settings", [KNN, SMOOTH], ids=["knn", "smooth"])
 def test_scores_and_weights_equal_the_cores_on_the_same_posterior(gp: GP, model: Any, settings: CreditSettings) -> None:
     acqf = CreditWeightedAcquisitionFunction(

@@ -1,13 +1,14 @@
 """Credits spread over the space, and the weight they give (arXiv 2510.04676v2, Sec. 4.3 and Theorem 5.2).
 
-    c(x)    mean credit of the H nearest observations, or their kernel-weighted average
+    c(x)    mean credit of the H nearest observations, or the kernel-weighted average of all
     pi(x) = c(x) / max_j c_j
     w(x)  = pi(x)^(tau / (1 + t / M))
     [(1 - lambda) + lambda w(x)]       what multiplies the acquisition
 
-Both fields are of the same geometry as the model: distances in the unit cube, one for a categorical that differs.
-The kNN field is piecewise constant: its gradient is zero almost everywhere, and a search over it sees the weight in
-the value of each point. The smooth field is
+Every field is of the same geometry as the model: distances in the unit cube, one for a categorical that differs.
+"knn" takes them as they are, as the paper does; "knn-scaled" in units of the fitted lengthscales, so that a parameter
+which hardly matters does not part neighbours. A kNN field is piecewise constant: its gradient is zero almost
+everywhere, and a search over it sees the weight in the value of each point. The smooth field is
 
     c(x) = (sum_i rho(x, x_i) c_i + kappa mean(c)) / (sum_i rho(x, x_i) + kappa)
 
@@ -30,6 +31,7 @@ from ccgbo.surrogate.kernels import squared_distances
 
 Array = NDArray[np.float64]
 
+GUIDES = ("always", "gambles")
 FEW = 8192  # distances below which computing them all beats asking the tree
 
 
@@ -44,7 +46,8 @@ class CreditSettings:
     n_neighbours: int = 5  # H
     floor: float = 0.1  # r_min
     eps: float = 1e-6  # eps_c
-    field: str = "knn"  # or "smooth"
+    field: str = "knn"  # or "knn-scaled", or "smooth"
+    guides: str = "always"  # or "gambles": only where UCB or a sample would go below the best mean, see Optimizer
     n_features: int = 256  # random frequencies of a path
     path_candidates: int | None = None  # candidates among which each path's maximum is sought; None takes them all
     path_steps: int = 0  # gradient steps on each path from the best of them; 0 as in the paper
@@ -59,6 +62,7 @@ class CreditSettings:
             ("floor", 0.0 < self.floor <= 1.0, "in (0, 1]"),
             ("eps", self.eps > 0.0, "> 0"),
             ("field", self.field in FIELDS, f"one of {sorted(FIELDS)}"),
+            ("guides", self.guides in GUIDES, f"one of {list(GUIDES)}"),
             ("n_features", self.n_features >= 1, ">= 1"),
             ("path_candidates", self.path_candidates is None or self.path_candidates >= 1, "None or >= 1"),
             ("path_steps", self.path_steps >= 0, ">= 0"),
@@ -81,9 +85,10 @@ class KNNField:
     The KD-tree serves large sets; for the few points of a gradient step all distances at once are quicker.
     """
 
-    def __init__(self, X: Array, credit: Array, n_neighbours: int) -> None:
-        self._X = X
-        self._tree = cKDTree(X, balanced_tree=False, compact_nodes=False)
+    def __init__(self, X: Array, credit: Array, n_neighbours: int, scale: Array | None = None) -> None:
+        self._scale = scale  # (p,) unit of distance along each column, None for one
+        self._X = X if scale is None else X / scale
+        self._tree = cKDTree(self._X, balanced_tree=False, compact_nodes=False)
         self._share = credit / credit.max()
         self._h = n_neighbours
 
@@ -93,6 +98,8 @@ class KNNField:
 
     def neighbours(self, x: Array) -> tuple[Array, NDArray[np.intp]]:
         """Distances (m, H) and indices (m, H) of the nearest observations."""
+        if self._scale is not None:
+            x = x / self._scale
         if len(x) * len(self._X) <= FEW and self._h < len(self._X):
             all_distances = cdist(x, self._X)
             index = np.argpartition(all_distances, self._h - 1, axis=1)[:, : self._h]
@@ -128,11 +135,15 @@ def _knn(gp: GP, credit: Array, n_neighbours: int) -> Field:
     return KNNField(gp.X, credit, n_neighbours)
 
 
+def _knn_scaled(gp: GP, credit: Array, n_neighbours: int) -> Field:
+    return KNNField(gp.X, credit, n_neighbours, gp.hyper.lengthscales)
+
+
 def _smooth(gp: GP, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
     return SmoothField(gp, credit)
 
 
-FIELDS = {"knn": _knn, "smooth": _smooth}
+FIELDS = {"knn": _knn, "knn-scaled": _knn_scaled, "smooth": _smooth}
 
 
 def exponent(t: int, tau: float, half_life: float) -> float:

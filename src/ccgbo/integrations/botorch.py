@@ -136,6 +136,8 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         if s.strength == 0.0 or s.tau == 0.0 or len(X) < s.n_neighbours or not self.scores.informative:
             return None
         share = torch.as_tensor(self.scores.credit / self.scores.credit.max()).to(X)
+        if s.field == "knn-scaled":
+            raise SettingError("settings.field must be 'knn' or 'smooth' for BoTorch, got 'knn-scaled'.")
         if s.field == "knn":
             return KNNField(X, share, bounds, s.n_neighbours)
         return SmoothField(model, X, share)
