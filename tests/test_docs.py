@@ -39,7 +39,7 @@ def test_the_algorithm_printed_in_the_readme_is_the_code() -> None:
     printed = re.findall(
         r"^```py\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
-    assert printed == [textwrap.dedent(inspect.getsource(Optimizer._suggest))]
+    assert printed == [textwrap.dedent(inspect.getsource(f)) for f in (Optimizer._suggest, Optimizer._ground)]
 
 
 def test_every_page_of_the_site_exists_and_every_page_is_on_the_site() -> None:

@@ -106,9 +106,9 @@ class Optimizer:
             return self._history.add(*self._suggest())
 
     def _suggest(self) -> tuple[Array, Any, Explanation]:
-        model, t = self._posterior(commit=True), self._history.iteration
+        t, model = self._history.iteration, self._posterior(commit=True)  # mu_t, sigma_t
         ground = self._ground(model, turn(self.settings.acquisition, t, self.space.mixed), self._rng)
-        u, ground = self._choose(model, ground)
+        u, ground = self._choose(model, ground)  # x_new
         return u, "model", explain_choice(u, self._history, model, self.settings, t, ground)
 
     def _choose(self, model: Model, ground: Ground) -> tuple[Array, Ground]:
@@ -138,7 +138,7 @@ class Optimizer:
     def _ground(
         self, model: Model, turn: tuple[Acquisition, bool], rng: np.random.Generator, *, to_show: bool = False
     ) -> Ground:
-        """What ``turn``, an acquisition and whether credit weighs it, is maximised on; all of it if ``to_show``."""
+        """What ``turn``, an acquisition and whether credit weighs it, is maximised on; with all credits to show."""
         s, t, space = self.settings, self._history.iteration, self.space
         U = scatter(space, s.search, rng)  # X_cand
         acquisition, credited = turn
