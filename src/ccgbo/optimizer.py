@@ -107,7 +107,7 @@ class Optimizer:
 
     def _suggest(self) -> tuple[Array, Any, Explanation]:
         t, model = self._history.iteration, self._posterior(commit=True)  # mu_t, sigma_t
-        ground = self._ground(model, turn(self.settings.acquisition, t, self.space.mixed), self._rng)
+        ground = self._ground(model, *turn(self.settings.acquisition, t, self.space.mixed), self._rng)
         u, ground = self._choose(model, ground)  # x_new
         return u, "model", explain_choice(u, self._history, model, self.settings, t, ground)
 
@@ -136,12 +136,11 @@ class Optimizer:
         )
 
     def _ground(
-        self, model: Model, turn: tuple[Acquisition, bool], rng: np.random.Generator, *, to_show: bool = False
+        self, model: Model, acquisition: Acquisition, credited: bool, rng: np.random.Generator, *, to_show: bool = False
     ) -> Ground:
-        """What ``turn``, an acquisition and whether credit weighs it, is maximised on; with all credits to show."""
+        """What the next point is sought on; credits also where they do not act, if they are to be shown."""
         s, t, space = self.settings, self._history.iteration, self.space
         U = scatter(space, s.search, rng)  # X_cand
-        acquisition, credited = turn
         acts = credited and s.credit.strength > 0.0
         optima = self._optima(model, U, rng) if acts or acquisition.needs_optima or to_show else None  # Z_t
         scores = self._scores(model, optima) if optima and (acts or to_show) else None  # l_i, s_i, r_i, c_i

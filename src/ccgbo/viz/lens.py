@@ -102,13 +102,13 @@ class Lens:
         with blas_threads(1):
             self.model: Model = opt._posterior(commit=False)
             t, credit = opt._history.iteration, opt.settings.credit
-            shown = _next_credited(opt.settings.acquisition, t, opt.space.mixed)
-            ground = opt._ground(self.model, shown, rng, to_show=True)
+            acquisition, credited = _next_credited(opt.settings.acquisition, t, opt.space.mixed)
+            ground = opt._ground(self.model, acquisition, credited, rng, to_show=True)
         assert ground.optima is not None
         assert ground.scores is not None
         self.optima: Optima = ground.optima
         self.scores: Scores = ground.scores
-        self.acts = shown[1] and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
+        self.acts = credited and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
         self.base: Score = ground.base
         self.weighted: Score = ground.weighted
         self.iteration, self._credit, self._rng = t, ground.credit, rng
