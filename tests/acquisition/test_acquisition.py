@@ -61,7 +61,10 @@ def test_gradients_match_finite_differences_plain_and_weighted(
     for c in range(3):
         e = h * np.eye(3)[c]
         numeric = (weighted(x + e) - weighted(x - e)) / (2 * h)
-        np.testing.assert_allclose(gradient[:, c], numeric, rtol=2e-3, atol=2e-3)
+        # a kNN field jumps where a neighbour changes, and has no slope there
+        level = np.full(6, True) if factor is None or field == "smooth" else factor(x + e) == factor(x - e)
+        assert level.sum() >= 5
+        np.testing.assert_allclose(gradient[level, c], numeric[level], rtol=2e-3, atol=2e-3)
 
 
 def test_log_ei_is_the_log_of_ei_where_ei_can_be_computed(rng: np.random.Generator) -> None:
