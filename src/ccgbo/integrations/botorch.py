@@ -97,6 +97,8 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
             raise SettingError(f"scale must be None, 'real', 'nonnegative' or 'log', got {scale!r}.")
         if t is not None and t < 0:
             raise SettingError(f"t must be None or >= 0, got {t!r}.")
+        if settings is not None and settings.field not in ("knn", "smooth"):
+            raise SettingError(f"settings.field must be 'knn' or 'smooth' for BoTorch, got {settings.field!r}.")
         super().__init__(model=acq_function.model)
         self.acq_func: Any = acq_function
         self.settings = settings if settings is not None else _default_settings(model)
@@ -136,8 +138,6 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         if s.strength == 0.0 or s.tau == 0.0 or len(X) < s.n_neighbours or not self.scores.informative:
             return None
         share = torch.as_tensor(self.scores.credit / self.scores.credit.max()).to(X)
-        if s.field == "knn-scaled":
-            raise SettingError("settings.field must be 'knn' or 'smooth' for BoTorch, got 'knn-scaled'.")
         if s.field == "knn":
             return KNNField(X, share, bounds, s.n_neighbours)
         return SmoothField(model, X, share)
