@@ -6,6 +6,7 @@ and are evaluated at the nearest point of the space.
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -174,6 +175,53 @@ class BayesOpt(UnitCube):
         return self.space.decode(np.array([float(point[name]) for name in self._names]))
 
 
+class AxClient:
+    """Ax with its own default for the experiment (method "fast"); the given points are its initialisation."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        import torch
+        from ax.api.client import Client
+        from ax.utils.common.logger import set_ax_logger_levels
+
+        torch.set_num_threads(1)
+        set_ax_logger_levels(logging.ERROR)
+        self._client = Client(random_seed=seed)
+        self._client.configure_experiment(parameters=[self._parameter(name, p) for name, p in space.items()])
+        self._client.configure_optimization(objective="value")
+        self._client.configure_generation_strategy(initialization_budget=1, initialize_with_center=False)
+        self._trial: int | None = None
+
+    @staticmethod
+    def _parameter(name: str, p: Any) -> Any:
+        from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
+
+        if hasattr(p, "choices"):
+            kind: Any = {bool: "bool", int: "int", float: "float"}.get(type(p.choices[0]), "str")
+            return ChoiceParameterConfig(name=name, values=list(p.choices), parameter_type=kind, is_ordered=False)
+        whole = isinstance(p.low, int) and p.step is not None
+        return RangeParameterConfig(
+            name=name,
+            bounds=(p.low, p.high),
+            parameter_type="int" if whole else "float",
+            step_size=None if whole else p.step,
+            scaling="log" if p.log else None,
+        )
+
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self._trial is None:
+                self._trial = self._client.attach_trial(parameters=params)
+            self._client.complete_trial(trial_index=self._trial, raw_data={"value": value})
+        self._trial = None
+
+    def ask(self) -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ((self._trial, params),) = self._client.get_next_trials(max_trials=1).items()
+        return dict(params)
+
+
 TURNS = DEFAULT.acquisition  # LogEI in turn with JES
 SAME = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the default's surrogate and search, no credit
 
@@ -199,6 +247,7 @@ CONTENDERS: dict[str, Callable[[Space, int], Contender]] = {
     "botorch-logei": lambda s, k: BoTorch(s, k, "logei"),
     "botorch-ucb": lambda s, k: BoTorch(s, k, "ucb"),
     "bayes-opt": BayesOpt,
+    "ax": AxClient,
 }
 
 # The size of the initial design, at least 5, 10 and 20: these get none and make their own.

@@ -34,7 +34,7 @@ def ascend(
     metric = scale * scale * movable
     value, gradient = fun(x)
     direction = metric * gradient
-    length = np.sqrt(np.einsum("ij,ij->i", direction * gradient, np.ones_like(gradient)))
+    length = np.sqrt(np.einsum("ij,ij->i", direction, gradient))
     step = first / np.maximum(length, 1e-300)
     stalled = np.zeros(len(x), dtype=int)
     for _ in range(steps):

@@ -39,9 +39,11 @@ class MeanStdScore:
         return self.function(*self.gp.predict(x))[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        mean, std, d_mean, d_std = self.gp.predict_gradient(x)
+        gp, at = self.gp, self.gp.sites.local(x)
+        mean, std, Q = gp.moments(at.k, at.P)
         value, by_mean, by_std = self.function(mean, std)
-        return value, by_mean[:, None] * d_mean + by_std[:, None] * d_std
+        by_half_var = by_std / std
+        return value, gp.sites.pull(at, gp.by_kernel(Q, by_mean, by_half_var), by_half_var)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +102,28 @@ def log_h(u: Array) -> Array:
     """log(phi(u) + u Phi(u)) without cancellation.
 
     u > -1        as written
-    u <= -1       -u^2/2 - log sqrt(2 pi) + log(1 - |u| sqrt(pi/2) erfcx(|u| / sqrt 2))
-    u << -1       the last logarithm tends to -2 log |u|
+    u = -v <= -1  -v^2/2 - log sqrt(2 pi) + log(1 - v sqrt(pi/2) erfcx(v / sqrt 2))
+    v >> 1        the last logarithm tends to -2 log v
     """
     u = np.asarray(u, dtype=float)
     high = np.maximum(u, -1.0)
-    direct = np.log(np.exp(-0.5 * high * high - _LOG_SQRT_2PI) + high * ndtr(high))
-    low = np.clip(-u, 1.0, 1e150)  # squares stay finite
-    log_mills = np.log(low * math.sqrt(math.pi / 2.0) * erfcx(low / math.sqrt(2.0)))  # < 0
-    middle = np.log(-np.expm1(np.minimum(log_mills, -1e-300)))
-    # 1 - |u| Mills(|u|) = 1/u^2 - 3/u^4 + 15/u^6 - ...; at |u| = 1e3 both forms agree to 1e-9
-    q = np.where(low > 1e3, 1.0 / low**2, 0.0)
-    tail = -2.0 * np.log(low) + np.log1p(q * (15.0 * q - 3.0))
-    left = -0.5 * low * low - _LOG_SQRT_2PI + np.where(low > 1e3, tail, middle)
-    return np.where(u > -1.0, direct, left)
+    out = np.empty_like(u)
+    np.log(np.exp(-0.5 * high * high - _LOG_SQRT_2PI) + high * ndtr(high), out=out)
+    below = u <= -1.0
+    if below.any():
+        out[below] = _log_h_below(-u[below])
+    return out
+
+
+def _log_h_below(v: Array) -> Array:
+    """log h(-v) for v >= 1."""
+    v = np.minimum(v, 1e150)  # squares stay finite
+    log_mills = np.log(v * math.sqrt(math.pi / 2.0) * erfcx(v / math.sqrt(2.0)))  # < 0
+    out: Array = np.log(-np.expm1(np.minimum(log_mills, -1e-300)))
+    far = v > 1e3
+    if far.any():
+        # 1 - v Mills(v) = 1/v^2 - 3/v^4 + 15/v^6 - ...; at 1e3 both forms agree to 1e-9
+        q = 1.0 / v[far] ** 2
+        out[far] = -2.0 * np.log(v[far]) + np.log1p(q * (15.0 * q - 3.0))
+    out -= 0.5 * v * v + _LOG_SQRT_2PI
+    return out

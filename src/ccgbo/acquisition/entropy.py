@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,8 @@ from scipy.special import log_ndtr
 from ccgbo.acquisition.analytic import MeanStdScore
 from ccgbo.acquisition.base import Context, Scale
 from ccgbo.credit.proxy import Optima
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import squared_distances
+from ccgbo.surrogate.gp import GP, Sites
 from ccgbo.surrogate.linalg import solve
-from ccgbo.surrogate.trend import basis_slope
 
 Array = NDArray[np.float64]
 
@@ -77,73 +75,77 @@ class JES:
         return JointEntropyScore.build(context.gp, _optima(context))
 
 
+class Cut(NamedTuple):
+    """What the optima leave of the posterior at m points; every array (m, K)."""
+
+    c: Array  # covariance with the value at each optimum
+    var: Array  # s_j^2
+    inside: NDArray[np.bool_]  # where s_j^2 is not at its floor
+    b: Array
+    r: Array
+    keep: Array  # share of the variance left after the cut at Z_j
+
+
 @dataclass(frozen=True, slots=True)
 class JointEntropyScore:
     gp: GP
-    Z: Array  # (k, p) optima / lengthscales
-    P: Array | None  # (k, 2p) phi of the optima, None without a trend
-    maxima: Array  # (k,)
-    solved: Array  # (n, k) K^-1 k(X, x_j)
-    var: Array  # (k,) v_j
-    lift: Array  # (k,) (Z_j - mean(x_j)) / v_j
+    sites: Sites  # the n observations and the K optima
+    maxima: Array  # (K,)
+    solved: Array  # (n, K) K^-1 k(X, x_j)
+    var: Array  # (K,) v_j
+    lift: Array  # (K,) (Z_j - mean(x_j)) / v_j
 
     @classmethod
     def build(cls, gp: GP, optima: Optima) -> JointEntropyScore:
-        k = gp.cross(optima.argmax)  # (K, n)
+        P = gp.basis(optima.argmax)
+        k = gp.sites.cross(optima.argmax, P)  # (K, n)
         solved = solve(gp.L, k.T)
-        mean = k @ gp.alpha
-        Z, P = optima.argmax / gp.hyper.lengthscales, gp.basis(optima.argmax)
         var = gp.prior_variance(P) - np.einsum("kn,nk->k", k, solved)
         var = np.maximum(var, 1e-6 * gp.hyper.signal)
-        return cls(gp, Z, P, optima.maxima, solved, var, (optima.maxima - mean) / var)
+        return cls(
+            gp, gp.sites.extended(optima.argmax), optima.maxima, solved, var, (optima.maxima - k @ gp.alpha) / var
+        )
 
     def __call__(self, x: Array) -> Array:
-        gp, k, P = self.gp, self.gp.cross(x), self.gp.basis(x)
-        mean, std = gp.predict_from(k, P)
-        prior, _ = self._to_optima(x / gp.hyper.lengthscales, P)
-        return self._information(mean, std, prior - k @ self.solved)[0]
+        P = self.gp.basis(x)
+        k, to_optima = self._split(self.sites.cross(x, P))
+        mean, std = self.gp.predict_from(k, P)
+        return self._information(mean, std, to_optima - k @ self.solved)[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        gp, at = self.gp, self.gp.local(x)
-        mean, std, d_mean, d_std = gp.predict_gradient_from(at)
-        prior, slope = self._to_optima(at.z, at.P)
-        value, by_mean, by_std, by_c = self._information(mean, std, prior - at.k @ self.solved)
-        A = slope * by_c  # (m, K): through k(x, x_j)
-        through_c = 2.0 * (A.sum(axis=1)[:, None] * at.z - A @ self.Z) / gp.hyper.lengthscales
-        if self.P is not None:
-            through_c += basis_slope(x, gp.hyper.trend * (by_c @ self.P))
-        through_c -= gp.pull_kernel(at, by_c @ self.solved.T)
-        return value, by_mean[:, None] * d_mean + by_std[:, None] * d_std + through_c
+        gp, at = self.gp, self.sites.local(x)
+        k, to_optima = self._split(at.k)
+        mean, std, Q = gp.moments(k, at.P)
+        value, cut = self._information(mean, std, to_optima - k @ self.solved)
+        by_mean, by_half_var, by_c = self._slopes(std, cut)
+        by_k = gp.by_kernel(Q, by_mean, by_half_var) - by_c @ self.solved.T
+        return value, self.sites.pull(at, np.concatenate([by_k, by_c], axis=1), by_half_var)
 
-    def _to_optima(self, z: Array, P: Array | None) -> tuple[Array, Array]:  # (m, K), (m, K)
-        """k(x, x_j), and d k / d r2 of its stationary part."""
-        hyper = self.gp.hyper
-        rho, slope = self.gp.kernel.rho_slope(squared_distances(z, self.Z))
-        k = hyper.signal * rho
-        if P is not None and self.P is not None:
-            k += (hyper.trend * P) @ self.P.T
-        return k, hyper.signal * slope
+    def _split(self, k: Array) -> tuple[Array, Array]:
+        """k(x, X) and k(x, x_j)."""
+        n = len(self.gp.y)
+        return k[:, :n], k[:, n:]
 
-    def _information(self, mean: Array, std: Array, c: Array) -> tuple[Array, Array, Array, Array]:
-        """Value (m,) and its derivatives by mean (m,), std (m,) and c (m, K)."""
-        noise, K = self.gp.hyper.noise, len(self.maxima)
-        m_j = mean[:, None] + c * self.lift
-        raw_var = std[:, None] ** 2 - c**2 / self.var
+    def _information(self, mean: Array, std: Array, c: Array) -> tuple[Array, Cut]:  # (m,), (m,), (m, K) -> (m,)
+        noise = self.gp.hyper.noise
+        var = (std * std)[:, None] - c * c / self.var
         floor = 1e-9 * self.gp.hyper.signal
-        inside = raw_var > floor
-        var_j = np.where(inside, raw_var, floor)
-        s_j = np.sqrt(var_j)
-        b = np.maximum((self.maxima - m_j) / s_j, -30.0)
+        inside = var > floor
+        var = np.maximum(var, floor)
+        b = np.maximum((self.maxima - mean[:, None] - c * self.lift) / np.sqrt(var), -30.0)
         r, _ = hazard(b)
-        keep = np.maximum(1.0 - r * (b + r), 1e-9)  # share of the variance left after the cut
-        cut = var_j * keep
-        value = 0.5 * np.log(std**2 + noise) - 0.5 * np.log(cut + noise).mean(axis=1)
+        keep = np.maximum(1.0 - r * (b + r), 1e-9)
+        value = 0.5 * np.log(std * std + noise) - 0.5 * np.log(var * keep + noise).mean(axis=1)
+        return value, Cut(c, var, inside, b, r, keep)
 
-        by_cut = -0.5 / (cut + noise) / K  # (m, K)
-        d_r = -r * (b + r)
-        by_b = by_cut * var_j * (-d_r * b - r - 2.0 * r * d_r)
-        by_m = -by_b / s_j
-        by_var = np.where(inside, by_cut * keep - by_b * b / (2.0 * var_j), 0.0)
-        by_std = std / (std**2 + noise) + 2.0 * std * by_var.sum(axis=1)
-        by_c = by_m * self.lift - 2.0 * by_var * c / self.var
-        return value, by_m.sum(axis=1), by_std, by_c
+    def _slopes(self, std: Array, cut: Cut) -> tuple[Array, Array, Array]:
+        """Derivatives of the value by mean (m,), half the variance (m,) and c (m, K)."""
+        c, var, inside, b, r, keep = cut
+        noise, K = self.gp.hyper.noise, len(self.maxima)
+        by_cut = -0.5 / K / (var * keep + noise)
+        fall = r * (b + r)  # -d r / d b
+        by_b = by_cut * var * (fall * b - r + 2.0 * r * fall)
+        by_m = -by_b / np.sqrt(var)
+        by_var = np.where(inside, by_cut * keep - by_b * b / (2.0 * var), 0.0)
+        by_half_var = 1.0 / (std * std + noise) + 2.0 * by_var.sum(axis=1)
+        return by_m.sum(axis=1), by_half_var, by_m * self.lift - 2.0 * by_var * c / self.var

@@ -17,7 +17,7 @@ with the model's correlation rho; kappa draws it to the mean credit far from eve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -26,8 +26,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from ccgbo.errors import SettingError
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import squared_distances
+from ccgbo.surrogate.gp import GP, Sites
 
 Array = NDArray[np.float64]
 
@@ -93,19 +92,14 @@ class KNNField:
         self._h = n_neighbours
 
     def __call__(self, x: Array) -> Array:
-        shares: Array = self._share[self.neighbours(x)[1]]
-        return np.add.reduce(shares, axis=1) / self._h  # type: ignore[no-any-return]
+        z = x if self._scale is None else x / self._scale
+        return np.add.reduce(self._share[self._nearest(z)], axis=1) / self._h  # type: ignore[no-any-return]
 
-    def neighbours(self, x: Array) -> tuple[Array, NDArray[np.intp]]:
-        """Distances (m, H) and indices (m, H) of the nearest observations."""
-        if self._scale is not None:
-            x = x / self._scale
-        if len(x) * len(self._X) <= FEW and self._h < len(self._X):
-            all_distances = cdist(x, self._X)
-            index = np.argpartition(all_distances, self._h - 1, axis=1)[:, : self._h]
-            return np.take_along_axis(all_distances, index, axis=1), index
-        distance, index = self._tree.query(x, k=self._h)
-        return distance.reshape(len(x), self._h), index.reshape(len(x), self._h)
+    def _nearest(self, z: Array) -> NDArray[np.intp]:  # (m, p) -> (m, H)
+        if len(z) * len(self._X) <= FEW and self._h < len(self._X):
+            index: NDArray[np.intp] = np.argpartition(cdist(z, self._X), self._h - 1, axis=1)[:, : self._h]
+            return index
+        return self._tree.query(z, k=self._h)[1].reshape(len(z), self._h)  # type: ignore[no-any-return]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
         return self(x), np.zeros_like(x)
@@ -115,20 +109,21 @@ class SmoothField:
     """Kernel-weighted average of the credits with the fitted lengthscales."""
 
     def __init__(self, gp: GP, credit: Array, kappa: float = 0.05) -> None:
-        self._gp, self._share, self._kappa = gp, credit / credit.max(), kappa
+        correlation = replace(gp.hyper, signal=1.0, trend=0.0)
+        self._sites = Sites.of(gp.kernel, correlation, gp.X)
+        self._share, self._kappa = credit / credit.max(), kappa
 
     def __call__(self, x: Array) -> Array:
-        rho = self._gp.kernel.rho(squared_distances(x / self._gp.hyper.lengthscales, self._gp.Z))
-        top = rho @ self._share + self._kappa * self._share.mean()
-        result: Array = top / (rho.sum(axis=1) + self._kappa)
-        return result
+        return self._average(self._sites.cross(x, None))[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        z = x / self._gp.hyper.lengthscales
-        rho, slope = self._gp.kernel.rho_slope(squared_distances(z, self._gp.Z))
+        at = self._sites.local(x)
+        pi, mass = self._average(at.k)
+        return pi, self._sites.pull(at, (self._share - pi[:, None]) / mass[:, None])
+
+    def _average(self, rho: Array) -> tuple[Array, Array]:  # (m, n) -> (m,), (m,)
         mass = rho.sum(axis=1) + self._kappa
-        pi = (rho @ self._share + self._kappa * self._share.mean()) / mass
-        return pi, self._gp.pull(z, slope * (self._share - pi[:, None]) / mass[:, None])
+        return (rho @ self._share + self._kappa * self._share.mean()) / mass, mass
 
 
 def _knn(gp: GP, credit: Array, n_neighbours: int) -> Field:

@@ -18,6 +18,7 @@ so memory stays at a few n x n matrices whatever the dimension.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,14 +152,14 @@ def fit(
     if start is not None and len(start) != len(energy.bounds):
         start = None  # from before there was a trend
     fresh = default_theta(energy, settings, start)
-    starts = fresh if start is None else [start, *fresh]
-    values = [energy(theta)[0] for theta in starts]
-    order = np.argsort(values, kind="stable")
+    starts = [np.clip(theta, *energy.bounds.T) for theta in (fresh if start is None else [start, *fresh])]
+    known = {theta.tobytes(): energy(theta) for theta in starts}  # L-BFGS-B begins with these again
+    order = np.argsort([known[theta.tobytes()][0] for theta in starts], kind="stable")
     # under a prior the warm start alone is enough while no fresh start looks better than it before any optimisation;
     # without one the likelihood has optima at lengthscales of nothing and of infinity that a warm start never leaves
     warm_is_enough = start is not None and order[0] == 0 and settings.lengthscale_prior is not None
     chosen = [starts[order[0]]] if warm_is_enough else [starts[i] for i in order[:2]]
-    results = [_descend(energy, theta, settings) for theta in chosen]
+    results = [_descend(energy, theta, known, settings) for theta in chosen]
     best = min(results, key=lambda r: r.energy)
     return Fit(best.theta, best.energy, energy.calls)
 
@@ -174,10 +175,10 @@ def default_theta(energy: Energy, settings: FitSettings, last: Array | None) -> 
     return [modest, rough] if last is None else [modest]
 
 
-def _descend(energy: Energy, theta: Array, settings: FitSettings) -> Fit:
+def _descend(energy: Energy, theta: Array, known: Mapping[bytes, tuple[float, Array]], settings: FitSettings) -> Fit:
     result = minimize(
-        energy,
-        np.clip(theta, energy.bounds[:, 0], energy.bounds[:, 1]),
+        lambda x: known.get(x.tobytes()) or energy(x),
+        theta,
         jac=True,
         method="L-BFGS-B",
         bounds=energy.bounds,

@@ -47,38 +47,94 @@ class Hyper:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Query points with their kernel to the observations."""
+    """Query points with their prior covariance to some sites."""
 
     x: Array  # (m, p)
     z: Array  # (m, p) x / lengthscales
     P: Array | None  # (m, 2p) phi(x), None without a trend
-    k: Array  # (m, n) k(x, X)
-    slope: Array  # (m, n) d k / d r2 of the stationary part
+    k: Array  # (m, s) k(x, sites)
+    slope: Array  # (m, s) d k / d r2 of the stationary part
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Points to which a query point has a prior covariance, and the way back from it to the query point."""
+
+    kernel: Kernel
+    hyper: Hyper
+    Z: Array  # (s, p) sites / lengthscales
+    P: Array | None  # (s, 2p) phi(sites), None without a trend
+
+    @classmethod
+    def of(cls, kernel: Kernel, hyper: Hyper, X: Array) -> Sites:  # (s, p)
+        return cls(kernel, hyper, X / hyper.lengthscales, basis(X) if hyper.trend else None)
+
+    def extended(self, X: Array) -> Sites:  # (q, p)
+        """These and q more."""
+        more = Sites.of(self.kernel, self.hyper, X)
+        P = None if self.P is None or more.P is None else np.concatenate([self.P, more.P])
+        return replace(self, Z=np.concatenate([self.Z, more.Z]), P=P)
+
+    def basis(self, x: Array) -> Array | None:  # (m, p) -> (m, 2p)
+        """phi(x), or None without a trend."""
+        return None if self.P is None else basis(x)
+
+    def cross(self, x: Array, P: Array | None) -> Array:  # (m, p), basis(x) -> (m, s)
+        """k(x, sites)."""
+        return _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, P, self.Z, self.P)
+
+    def local(self, x: Array) -> Local:  # (m, p)
+        """What every derivative at x is made of."""
+        z, P = x / self.hyper.lengthscales, self.basis(x)
+        k, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
+        k *= self.hyper.signal
+        slope *= self.hyper.signal
+        if P is not None and self.P is not None:
+            k += (self.hyper.trend * P) @ self.P.T
+        return Local(x, z, P, k, slope)
+
+    def pull(self, at: Local, A: Array, own: Array | None = None) -> Array:  # (m, s), (m,) -> (m, p)
+        """sum_j A_ij d k(x_i, s_j) / d x_i + own_i / 2 d k(x_i, x_i) / d x_i: the chain rule of all that k enters."""
+        G = at.slope * A
+        pulled: Array = G.sum(axis=1)[:, None] * at.z
+        pulled -= G @ self.Z
+        pulled *= 2.0 / self.hyper.lengthscales
+        if at.P is not None and self.P is not None:
+            weights = A @ self.P
+            if own is not None:
+                weights += own[:, None] * at.P
+            pulled += basis_slope(at.x, self.hyper.trend * weights)
+        return pulled
 
 
 @dataclass(frozen=True, slots=True)
 class GP:
     """The posterior after ``len(y)`` observations; ``condition`` returns a new one."""
 
-    kernel: Kernel
-    hyper: Hyper
+    sites: Sites  # X as the kernel sees it
     X: Array  # (n, p)
     y: Array  # (n,)
     noise: Array  # (n,) variance of each observation, learned plus given
     L: Array  # (n, n)
     alpha: Array  # (n,)
-    Z: Array  # (n, p) X / lengthscales
-    P: Array | None = None  # (n, 2p) phi(X), None without a trend
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.sites.kernel
+
+    @property
+    def hyper(self) -> Hyper:
+        return self.sites.hyper
 
     @classmethod
     def from_data(cls, kernel: Kernel, hyper: Hyper, X: Array, y: Array, given_noise: Array | None = None) -> GP:
         """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
         noise = hyper.noise_of(len(y), given_noise)
-        Z, P = X / hyper.lengthscales, basis(X) if hyper.trend else None
-        K = _covariance(kernel, hyper, Z, P, Z, P)
+        sites = Sites.of(kernel, hyper, X)
+        K = _covariance(kernel, hyper, sites.Z, sites.P, sites.Z, sites.P)
         K[np.diag_indices_from(K)] += noise
         L, jitter = cholesky(K)
-        return cls(kernel, hyper, X, y, noise + jitter, L, solve(L, y), Z, P)
+        return cls(sites, X, y, noise + jitter, L, solve(L, y))
 
     def condition(self, X: Array, y: Array, given_noise: Array | None = None) -> GP:
         """The posterior after b more observations, in O(n^2 b) by appending to the Cholesky factor.
@@ -99,16 +155,8 @@ class GP:
         L[n:, :n] = B.T
         L[n:, n:] = Lb
         y_all = np.concatenate([self.y, y])
-        return replace(
-            self,
-            X=np.concatenate([self.X, X]),
-            y=y_all,
-            noise=np.concatenate([self.noise, noise + jitter]),
-            L=L,
-            alpha=solve(L, y_all),
-            Z=np.concatenate([self.Z, X / self.hyper.lengthscales]),
-            P=None if self.P is None else np.concatenate([self.P, basis(X)]),
-        )
+        X_all, noise_all = np.concatenate([self.X, X]), np.concatenate([self.noise, noise + jitter])
+        return GP(self.sites.extended(X), X_all, y_all, noise_all, L, solve(L, y_all))
 
     # -- the prior
 
@@ -119,7 +167,7 @@ class GP:
 
     def cross(self, x: Array) -> Array:  # (m, p) -> (m, n)
         """k(x, X)."""
-        return _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, self.basis(x), self.Z, self.P)
+        return self.sites.cross(x, self.basis(x))
 
     def prior_variance(self, P: Array | None) -> float | Array:  # (m, 2p) -> (m,)
         """k(x, x) of points given by their ``basis``."""
@@ -130,15 +178,14 @@ class GP:
 
     def basis(self, x: Array) -> Array | None:  # (m, p) -> (m, 2p)
         """phi(x), or None without a trend."""
-        return None if self.P is None else basis(x)
+        return self.sites.basis(x)
 
     # -- prediction
 
     def predict(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> mean (m,), std (m,)
         """Posterior mean and standard deviation of the noise-free function."""
         P = self.basis(x)
-        k = _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, P, self.Z, self.P)
-        return self.predict_from(k, P)
+        return self.predict_from(self.sites.cross(x, P), P)
 
     def predict_from(self, k: Array, P: Array | None) -> tuple[Array, Array]:
         """``predict`` at points given by their ``cross`` and ``basis``."""
@@ -149,41 +196,17 @@ class GP:
         floored: Array = np.maximum(var, VAR_FLOOR * self.hyper.signal, out=var)
         return floored
 
-    def local(self, x: Array) -> Local:  # (m, p)
-        """What every derivative at x is made of."""
-        z, P = x / self.hyper.lengthscales, self.basis(x)
-        k, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
-        k *= self.hyper.signal
-        slope *= self.hyper.signal
-        if P is not None and self.P is not None:
-            k += (self.hyper.trend * P) @ self.P.T
-        return Local(x, z, P, k, slope)
+    def moments(self, k: Array, P: Array | None) -> tuple[Array, Array, Array]:  # mean (m,), std (m,), Q (m, n)
+        """``predict_from`` with Q = k K^-1, for ``by_kernel``."""
+        V = solve_lower(self.L, k.T)
+        return k @ self.alpha, np.sqrt(self._variance(V, P)), solve_upper(self.L, V).T
 
-    def predict_gradient(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """mean (m,), std (m,) and their gradients (m, p) at x (m, p)."""
-        return self.predict_gradient_from(self.local(x))
+    def by_kernel(self, Q: Array, by_mean: Array, by_half_var: Array) -> Array:  # (m, n)
+        """Derivative by k(x, X) of a function of mean and variance, given those by mean and half the variance.
 
-    def predict_gradient_from(self, at: Local) -> tuple[Array, Array, Array, Array]:
-        """``predict_gradient`` at points whose kernel is already known."""
-        V = solve_lower(self.L, at.k.T)
-        std = np.sqrt(self._variance(V, at.P))
-        Q = solve_upper(self.L, V).T  # (m, n): k K^-1
-        half = -self.pull_kernel(at, Q)  # of d var = d k(x, x) - 2 Q dk
-        if at.P is not None:
-            half += basis_slope(at.x, self.hyper.trend * at.P)
-        return at.k @ self.alpha, std, self.pull_kernel(at, self.alpha), half / std[:, None]
-
-    def pull_kernel(self, at: Local, A: Array) -> Array:  # (m, n), or (n,) for all alike -> (m, p)
-        """sum_j A_ij d k(x_i, X_j) / d x_i."""
-        pulled = self.pull(at.z, at.slope * A)
-        if self.P is not None:
-            pulled += basis_slope(at.x, self.hyper.trend * (A @ self.P))
-        return pulled
-
-    def pull(self, z: Array, A: Array) -> Array:
-        """sum_j A_ij d r2(x_i, X_j) / d x_i for A (m, n): the chain rule of every stationary expression."""
-        pulled: Array = 2.0 * (A.sum(axis=1)[:, None] * z - A @ self.Z) / self.hyper.lengthscales
-        return pulled
+        d mean = alpha dk,   d var / 2 = d k(x, x) / 2 - Q dk
+        """
+        return by_mean[:, None] * self.alpha - by_half_var[:, None] * Q
 
     def covariance(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
         """Posterior covariance of the noise-free function."""

@@ -52,9 +52,9 @@ class Paths:
         w_cos, w_sin = self.weights[:F].T, self.weights[F:].T  # (k, F)
         value = np.einsum("kf,kf->k", cos, w_cos) + np.einsum("kf,kf->k", sin, w_sin)
         gradient = (cos * w_sin - sin * w_cos) @ self.omega
-        at = gp.local(x)
+        at = gp.sites.local(x)
         value += np.einsum("kn,kn->k", at.k, self.update.T)
-        gradient += gp.pull_kernel(at, self.update.T)
+        gradient += gp.sites.pull(at, self.update.T)
         if at.P is not None and self.beta is not None:
             value += np.einsum("kq,kq->k", at.P, self.beta.T)
             gradient += basis_slope(x, self.beta.T)
@@ -77,7 +77,8 @@ def draw_paths(gp: GP, k: int, rng: np.random.Generator, *, n_features: int = 25
     weights = math.sqrt(gp.hyper.signal / n_features) * rng.standard_normal((2 * n_features, k))
     noise = np.sqrt(gp.noise)[:, None] * rng.standard_normal((len(gp.y), k))
     target = gp.y[:, None] - noise
-    beta = None if gp.P is None else math.sqrt(gp.hyper.trend) * rng.standard_normal((gp.P.shape[1], k))
+    phi = gp.sites.P
+    beta = None if phi is None else math.sqrt(gp.hyper.trend) * rng.standard_normal((phi.shape[1], k))
     update = solve(gp.L, target - _prior(gp, gp.X, omega, weights, beta))
     return Paths(gp, omega, weights, update, target - gp.noise[:, None] * update, beta)
 
