@@ -277,6 +277,7 @@ CONTENDERS |= {
     "choice more noise expected": variant(fit={"noise_prior": LogNormal(mean=-4.0, sd=1.5)}),
     "choice no noise prior": variant(fit={"noise_prior": None}),
     "choice one prior for all": variant(fit={"lengthscale_prior": LengthscalePrior(choice_sd=0.3)}),
+    "choice tight prior": variant(fit={"lengthscale_prior": LengthscalePrior(trend_sd=0.3)}),
     "choice loose prior": variant(fit={"lengthscale_prior": LengthscalePrior(each_sd=1.0)}),
     "choice independent prior": variant(fit={"lengthscale_prior": HVARFNER}),
 }

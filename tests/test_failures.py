@@ -91,13 +91,16 @@ def test_without_failures_nothing_is_weighed() -> None:
 @pytest.mark.parametrize("acquisition", ["ucb", "logei", "jes"])
 def test_a_region_that_fails_is_avoided(acquisition: str) -> None:
     """A quarter of the space fails, right beside the top of a cone: after the first few, the suggestions know."""
-    opt = Optimizer(BOX, seed=0, acquisition=acquisition, **FAST)
-    for _ in range(30):
-        x, y = opt.ask().params.values()
-        opt.tell(opt.pending[0], math.nan if x < 0.5 and y < 0.5 else -math.hypot(x - 0.45, y - 0.7))
-    assert sum(t.state == "failed" for t in opt.trials[10:]) <= 5
-    assert opt.best is not None
-    assert opt.best.value == pytest.approx(0.0, abs=0.03)
+    failed = []
+    for seed in range(3):
+        opt = Optimizer(BOX, seed=seed, acquisition=acquisition, **FAST)
+        for _ in range(30):
+            x, y = opt.ask().params.values()
+            opt.tell(opt.pending[0], math.nan if x < 0.5 and y < 0.5 else -math.hypot(x - 0.45, y - 0.7))
+        failed.append(sum(t.state == "failed" for t in opt.trials[10:]))
+        assert opt.best is not None
+        assert opt.best.value == pytest.approx(0.0, abs=0.03)
+    assert sum(failed) <= 15, f"of 20 suggestions of each seed {failed} failed"
 
 
 def test_a_failed_point_is_never_suggested_again() -> None:

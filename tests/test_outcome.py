@@ -92,7 +92,7 @@ def test_wild_values_mislead_the_robust_optimizer_less() -> None:
 
     def mean_regret(outcome: str) -> float:
         regrets = []
-        for seed in range(8):
+        for seed in range(56):
             rng = np.random.default_rng(seed)
             X = rng.random((60, 2))
             wild = (rng.random(60) < 0.1) * 1e4 * rng.choice([-1.0, 1.0], 60)

@@ -245,7 +245,7 @@ def test_ask_maximises_the_credited_ucb_over_the_candidates() -> None:
 
 
 def test_credits_are_those_that_the_next_ask_uses() -> None:
-    opt = told(15, acquisition="ucb")
+    opt = told(15, acquisition="ucb", credit={"guides": "always"})
     by_id = {row.trial_id: row.credit for row in opt.credits()}
     near = opt.explain(opt.ask()).neighbours
     assert len(near) == 5

@@ -174,7 +174,8 @@ def test_unknown_and_malformed_acquisitions_are_refused_by_name() -> None:
 
 
 def test_alternate_explores_with_credit_every_other_time_and_exploits_without() -> None:
-    opt = ccgbo.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, acquisition=ccgbo.Alternate(explore=UCB()), seed=0)
+    box, turns = {"x": (0.0, 1.0), "y": (0.0, 1.0)}, ccgbo.Alternate(explore=UCB())
+    opt = ccgbo.Optimizer(box, acquisition=turns, credit={"guides": "always"}, seed=0)
     for _ in range(16):
         trial = opt.ask()
         opt.tell(trial, math.sin(7 * trial.params["x"]) - trial.params["y"] ** 2)

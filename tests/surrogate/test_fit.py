@@ -53,31 +53,49 @@ def test_the_energy_without_priors_is_minus_the_log_likelihood_per_observation()
     assert energy(theta)[0] == pytest.approx(-gp.log_likelihood() / 40, rel=1e-10)
 
 
+@pytest.mark.parametrize(("trend", "number_sd"), [(False, 0.3), (True, 0.6)])
 @pytest.mark.parametrize("choice", [[False] * 4, [True, False, False, True]])
-def test_the_exchangeable_prior_is_the_gaussian_it_says_it_is(choice: list[bool]) -> None:
-    prior = LengthscalePrior(offset=-0.7, scale=0.5, shared_sd=1.0, each_sd=0.3, choice_sd=0.8)
+def test_the_exchangeable_prior_is_the_gaussian_it_says_it_is(
+    choice: list[bool], trend: bool, number_sd: float
+) -> None:
+    prior = LengthscalePrior(offset=-0.7, scale=0.5, shared_sd=1.0, each_sd=0.3, trend_sd=0.6, choice_sd=0.8)
     x, marks = np.array([0.2, -0.5, 0.9, 0.1]), np.array(choice)
-    cov = np.diag(np.where(marks, 0.8, 0.3) ** 2) + 1.0 * np.ones((4, 4))
+    cov = np.diag(np.where(marks, 0.8, number_sd) ** 2) + 1.0 * np.ones((4, 4))
     normal = multivariate_normal(np.full(4, -0.7 + 0.5 * math.log(4)), cov)
     reference = normal.logpdf(normal.mean) - normal.logpdf(x)
-    energy, gradient = prior.energy(x, marks)
+    energy, gradient = prior.energy(x, marks, trend=trend)
     assert energy == pytest.approx(reference, rel=1e-10)
-    np.testing.assert_allclose(gradient, approx_fprime(x, lambda t: prior.energy(t, marks)[0], 1e-7), atol=1e-5)
+    expected = approx_fprime(x, lambda t: prior.energy(t, marks, trend=trend)[0], 1e-7)
+    np.testing.assert_allclose(gradient, expected, atol=1e-5)
+
+
+def test_over_a_trend_parameters_are_told_apart_sooner(rng: np.random.Generator) -> None:
+    X = rng.random((16, 4))
+    y = np.sin(6.0 * X[:, 0]) + 0.05 * X[:, 1]
+    y = (y - y.mean()) / y.std()
+    trend = LogNormal(mean=-1.0, sd=1.5)
+
+    def split(trend_sd: float) -> float:
+        settings = FitSettings(lengthscale_prior=LengthscalePrior(trend_sd=trend_sd), trend_prior=trend)
+        log_l = fit(X, y, np.arange(4), settings).theta[:4]
+        return float(log_l[1:].min() - log_l[0])
+
+    assert split(LengthscalePrior().trend_sd) > 1.5 * split(0.3) > 0.0
 
 
 def test_the_exchangeable_prior_costs_a_common_shift_less_than_a_split() -> None:
     prior, numbers = LengthscalePrior(), np.zeros(4, dtype=bool)
     mode = prior.mode(4)
-    together = prior.energy(np.full(4, mode + 0.5), numbers)[0]
-    apart = prior.energy(mode + np.array([0.5, -0.5, 0.5, -0.5]), numbers)[0]
+    together = prior.energy(np.full(4, mode + 0.5), numbers, trend=False)[0]
+    apart = prior.energy(mode + np.array([0.5, -0.5, 0.5, -0.5]), numbers, trend=False)[0]
     assert together < 0.2 * apart
 
 
 def test_a_categorical_leaves_the_common_lengthscale_more_easily_than_a_number() -> None:
     prior = LengthscalePrior()
     x = np.full(4, prior.mode(4)) + np.array([0.0, 0.0, 0.0, 1.5])
-    choice = prior.energy(x, np.array([False, False, False, True]))[0]
-    assert choice < 0.3 * prior.energy(x, np.zeros(4, dtype=bool))[0]
+    choice = prior.energy(x, np.array([False, False, False, True]), trend=False)[0]
+    assert choice < 0.3 * prior.energy(x, np.zeros(4, dtype=bool), trend=False)[0]
 
 
 def test_the_high_dimensional_prior_grows_with_the_root_of_the_dimension() -> None:

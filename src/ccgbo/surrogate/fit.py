@@ -47,8 +47,9 @@ class LengthscalePrior:
         level ~ N(offset + scale * log d, shared_sd^2),   deviation_k ~ N(0, sd_k^2)
 
     with sd_k = each_sd for a number and choice_sd for a categorical, whose choices may differ much or not at all
-    whatever the numbers do. ``shared_sd = 0`` is the independent prior of Hvarfner et al. 2024 with offset sqrt(2),
-    scale 1/2, both deviations sqrt(3). The covariance diag(sd^2) + shared^2 1 1^T has a rank-one inverse
+    whatever the numbers do. Over a trend, which has the common shape already, the numbers are let go: trend_sd instead
+    of each_sd. ``shared_sd = 0`` is the independent prior of Hvarfner et al. 2024 with offset sqrt(2),
+    scale 1/2, every deviation sqrt(3). The covariance diag(sd^2) + shared^2 1 1^T has a rank-one inverse
     (Sherman-Morrison), so it costs nothing.
     """
 
@@ -56,10 +57,11 @@ class LengthscalePrior:
     scale: float = 0.5
     shared_sd: float = 1.0
     each_sd: float = 0.3
+    trend_sd: float = 1.0
     choice_sd: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("each_sd", "choice_sd"):
+        for name in ("each_sd", "trend_sd", "choice_sd"):
             if not getattr(self, name) > 0:
                 raise SettingError(f"LengthscalePrior.{name} must be > 0, got {getattr(self, name)}.")
         if not self.shared_sd >= 0:
@@ -68,17 +70,18 @@ class LengthscalePrior:
     def mode(self, d: int) -> float:
         return self.offset + self.scale * math.log(max(d, 1))
 
-    def energy(self, log_l: Array, choice: NDArray[np.bool_]) -> tuple[float, Array]:
+    def energy(self, log_l: Array, choice: NDArray[np.bool_], *, trend: bool) -> tuple[float, Array]:
         """-log density up to a constant, and its gradient; ``choice`` marks the categoricals."""
-        precision = np.where(choice, self.choice_sd, self.each_sd) ** -2.0
+        precision = np.where(choice, self.choice_sd, self.trend_sd if trend else self.each_sd) ** -2.0
         scaled = precision * (log_l - self.mode(len(log_l)))
         shared = self.shared_sd**2
         gradient = scaled - shared * scaled.sum() / (1.0 + shared * precision.sum()) * precision
         return 0.5 * float((log_l - self.mode(len(log_l))) @ gradient), gradient
 
 
+_WIDE = math.sqrt(3.0)
 HVARFNER = LengthscalePrior(
-    offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=math.sqrt(3.0), choice_sd=math.sqrt(3.0)
+    offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=_WIDE, trend_sd=_WIDE, choice_sd=_WIDE
 )
 
 
@@ -247,7 +250,7 @@ class Energy:
     def _add_priors(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
         settings, g = self.settings, self.g
         if settings.lengthscale_prior is not None and g:
-            energy, slope = settings.lengthscale_prior.energy(theta[:g], self.choice)
+            energy, slope = settings.lengthscale_prior.energy(theta[:g], self.choice, trend=self.P is not None)
             value += energy
             gradient[:g] += slope
         for i, prior in ((g, settings.signal_prior), (g + 1, settings.noise_prior), (g + 2, self.trend_prior)):
