@@ -38,7 +38,8 @@ def ascend(
     step = first / np.maximum(length, 1e-300)
     stalled = np.zeros(len(x), dtype=int)
     for _ in range(steps):
-        trial = np.clip(x + step[:, None] * direction, 0.0, 1.0)
+        with np.errstate(over="ignore"):  # from a plain of almost nothing onto a slope: it ends at the edge of the box
+            trial = np.clip(x + step[:, None] * direction, 0.0, 1.0)
         moved = trial - x
         trial_value, trial_gradient = fun(trial)
         better = trial_value > value
@@ -47,7 +48,9 @@ def ascend(
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             spectral = np.where(curvature > 0, squared / curvature, 4.0 * step)
         # a failed step is shortened to where its own curvature says, and by 4 at least
-        step = np.where(better, np.clip(spectral, step / 16.0, step * 16.0), np.minimum(spectral, step / 4.0))
+        step = np.where(
+            better, np.clip(spectral, step / 16.0, np.minimum(step * 16.0, 1e300)), np.minimum(spectral, step / 4.0)
+        )
         gain = np.where(better, trial_value - value, 0.0)
         keep = better[:, None]
         x = np.where(keep, trial, x)
