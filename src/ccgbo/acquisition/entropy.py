@@ -80,10 +80,12 @@ class Cut(NamedTuple):
 
     c: Array  # covariance with the value at each optimum
     var: Array  # s_j^2
+    std: Array  # s_j
     inside: NDArray[np.bool_]  # where s_j^2 is not at its floor
     b: Array
     r: Array
     keep: Array  # share of the variance left after the cut at Z_j
+    left: Array  # that variance, and the noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +134,21 @@ class JointEntropyScore:
         floor = 1e-9 * self.gp.hyper.signal
         inside = var > floor
         var = np.maximum(var, floor)
-        b = np.maximum((self.maxima - mean[:, None] - c * self.lift) / np.sqrt(var), -30.0)
+        s_j = np.sqrt(var)
+        b = np.maximum((self.maxima - mean[:, None] - c * self.lift) / s_j, -30.0)
         r, _ = hazard(b)
         keep = np.maximum(1.0 - r * (b + r), 1e-9)
-        value = 0.5 * np.log(std * std + noise) - 0.5 * np.log(var * keep + noise).mean(axis=1)
-        return value, Cut(c, var, inside, b, r, keep)
+        left = var * keep + noise
+        value = 0.5 * np.log(std * std + noise) - 0.5 * np.log(left).mean(axis=1)
+        return value, Cut(c, var, s_j, inside, b, r, keep, left)
 
     def _slopes(self, std: Array, cut: Cut) -> tuple[Array, Array, Array]:
         """Derivatives of the value by mean (m,), half the variance (m,) and c (m, K)."""
-        c, var, inside, b, r, keep = cut
-        noise, K = self.gp.hyper.noise, len(self.maxima)
-        by_cut = -0.5 / K / (var * keep + noise)
+        c, var, s_j, inside, b, r, keep, left = cut
+        by_cut = -0.5 / len(self.maxima) / left
         fall = r * (b + r)  # -d r / d b
         by_b = by_cut * var * (fall * b - r + 2.0 * r * fall)
-        by_m = -by_b / np.sqrt(var)
+        by_m = -by_b / s_j
         by_var = np.where(inside, by_cut * keep - by_b * b / (2.0 * var), 0.0)
-        by_half_var = 1.0 / (std * std + noise) + 2.0 * by_var.sum(axis=1)
+        by_half_var = 1.0 / (std * std + self.gp.hyper.noise) + 2.0 * by_var.sum(axis=1)
         return by_m.sum(axis=1), by_half_var, by_m * self.lift - 2.0 * by_var * c / self.var
