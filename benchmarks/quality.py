@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 sys.path.insert(0, str(Path(__file__).parent))
 from contenders import CONTENDERS, Ours  # noqa: E402
 
-from ccgbo.bench.problems import Problem, get_problem  # noqa: E402
+from ccgbo.bench.problems import Problem, get_problem, problem_names  # noqa: E402
 from ccgbo.versions import versions  # noqa: E402
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -45,7 +45,7 @@ REPORTING = (
     "Robot4", "Portfolio5", "MLP4", "SVRDiabetes", "GBTDiabetes", "KNNWine", "SGDCancer", "KernelDigits",
     "Hartmann3", "Shekel4", "Colville4", "Borehole8", "WingWeight10", "PistonCycle7", "OTLCircuit6",
 )  # fmt: skip
-SETS = {"choosing": CHOOSING, "reporting": REPORTING}
+SETS = {"choosing": CHOOSING, "reporting": REPORTING, "dimension": problem_names("dimension")}
 PEERS = ("optuna-gp", "optuna-tpe", "botorch-logei", "botorch-ucb", "bayes-opt", "ax")
 
 

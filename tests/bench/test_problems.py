@@ -41,7 +41,8 @@ CORNERED = ("Currin2", "Park4", "Friedman5", "Loeppky7")
 CHOOSING = tuple(
     name for name in problem_names("choosing") if name not in ("TreeFriedman5", *TUNING)
 )  # whose optimum is the best known
-CHEAP = (*FORMULAS, "Portfolio5", "Levy4_25", "Hartmann6_100", *CHOOSING, *ENGINEERING)
+DIMENSION = problem_names("dimension")
+CHEAP = (*FORMULAS, "Portfolio5", "Levy4_25", "Hartmann6_100", *CHOOSING, *ENGINEERING, *DIMENSION)
 
 
 def uniform_rows(problem: Problem, n: int, seed: int = 0) -> np.ndarray[Any, Any]:
@@ -150,6 +151,7 @@ def botorch_function(name: str) -> Any:
         "StyblinskiTang4": lambda: synthetic.StyblinskiTang(4),
         "StyblinskiTang10": lambda: synthetic.StyblinskiTang(10),
         "Rastrigin4": lambda: synthetic.Rastrigin(4),
+        "DixonPrice5": lambda: synthetic.DixonPrice(5),
         "Hartmann3": lambda: synthetic.Hartmann(3),
         "Hartmann4": lambda: synthetic.Hartmann(4),
         "Shekel4": lambda: synthetic.Shekel(m=10),
@@ -170,6 +172,7 @@ def botorch_function(name: str) -> Any:
         "StyblinskiTang4",
         "StyblinskiTang10",
         "Rastrigin4",
+        "DixonPrice5",
         "Hartmann3",
         "Shekel4",
     ],
@@ -241,6 +244,17 @@ def test_the_cornered_functions_are_their_formulas_written_out() -> None:
     assert formulas.currin(np.zeros((1, 2)))[0] == pytest.approx(3.0)  # the edge itself needs no special case
 
 
+def test_the_families_of_every_dimension_are_their_formulas_written_out() -> None:
+    for a, b, c in np.random.default_rng(8).uniform(-5.0, 10.0, (5, 3)):
+        s = (a + 2 * b + 3 * c) / 2
+        zakharov = a * a + b * b + c * c + s**2 + s**4
+        assert formulas.zakharov(np.array([[a, b, c]]))[0] == pytest.approx(zakharov, rel=1e-12)
+        valley = (a - 1) ** 2 + 2 * (2 * b * b - a) ** 2 + 3 * (2 * c * c - b) ** 2
+        assert formulas.dixon_price(np.array([[a, b, c]]))[0] == pytest.approx(valley, rel=1e-12)
+        wells = sum(418.982887272434 - 40 * x * math.sin(math.sqrt(abs(40 * x))) for x in (a, b, c))
+        assert formulas.schwefel(40 * np.array([[a, b, c]]))[0] == pytest.approx(wells, rel=1e-12)
+
+
 def test_borehole_flow_is_the_formula_written_out() -> None:
     rw, r, Tu, Hu, Tl, Hl, L, Kw = x = (0.1, 2e4, 9e4, 1050.0, 90.0, 750.0, 1400.0, 1e4)
     log = math.log(r / rw)
@@ -287,7 +301,17 @@ def test_the_stored_optimum_is_attained_at_the_stored_argmax(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Langermann2", "Hartmann6", "Branin2", "Michalewicz5", "StyblinskiTang4", *ENGINEERING, *UNEVEN, *CORNERED],
+    [
+        "Langermann2",
+        "Hartmann6",
+        "Branin2",
+        "Michalewicz5",
+        "StyblinskiTang4",
+        "Schwefel2",
+        *ENGINEERING,
+        *UNEVEN,
+        *CORNERED,
+    ],
 )
 def test_multi_start_search_finds_the_stored_optimum_and_nothing_above(name: str) -> None:
     problem = get_problem(name)

@@ -8,6 +8,7 @@
     paper       the low-dimensional tasks of the paper, with noise of standard deviation 0.1
     embedded    four and six dimensions that matter among 25 to 1000, without noise
     choosing    for choosing defaults; kept apart from what is reported
+    dimension   four families in 1, 2, 5, 10 and 20 dimensions, to see what the dimension does
     reporting   further problems to report on: real model tuning and engineering formulas, without noise
 
 Problems that need an optional library say so by MissingExtraError when they are made; the others work without it.
@@ -34,6 +35,7 @@ GROUPS: Mapping[str, Mapping[str, Factory]] = MappingProxyType(
             **mixed.CHOOSING,
             **tuning.CHOOSING,
         },
+        "dimension": synthetic.DIMENSION,
         "reporting": {**engineering.REPORTING, **tuning.REPORTING},
     }
 )

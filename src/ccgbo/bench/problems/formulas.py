@@ -43,6 +43,8 @@ SHEKEL_C = np.array(
     [[4, 4], [1, 1], [8, 8], [6, 6], [3, 7], [2, 9], [5, 3], [8, 1], [6, 2], [7, 3.6]]  # columns repeat: 4-d
 )
 
+SCHWEFEL_DEPTH = 418.982887272434  # max of x sin sqrt |x| on [-500, 500], rounded up
+
 
 def langermann(X: Array) -> Array:
     """sum_i c_i exp(-|x - a_i|^2 / pi) cos(pi |x - a_i|^2)."""
@@ -116,6 +118,23 @@ def styblinski_tang(X: Array) -> Array:
 def rastrigin(X: Array) -> Array:
     """10 d + sum x^2 - 10 cos 2 pi x."""
     return 10.0 * X.shape[1] + (X**2 - 10.0 * np.cos(2.0 * math.pi * X)).sum(-1)
+
+
+def schwefel(X: Array) -> Array:
+    """sum 418.98 - x sin sqrt |x|, x in [-500, 500]^d: of many wells the deepest is near a corner; minimum 0."""
+    return (SCHWEFEL_DEPTH - X * np.sin(np.sqrt(np.abs(X)))).sum(-1)
+
+
+def dixon_price(X: Array) -> Array:
+    """(x_1 - 1)^2 + sum_{j > 1} j (2 x_j^2 - x_{j-1})^2; minimum 0 at x_j = 2^(2^(1 - j) - 1)."""
+    j = np.arange(2, X.shape[1] + 1)
+    return (X[:, 0] - 1.0) ** 2 + (j * (2.0 * X[:, 1:] ** 2 - X[:, :-1]) ** 2).sum(-1)
+
+
+def zakharov(X: Array) -> Array:
+    """|x|^2 + s^2 + s^4 with s = sum j x_j / 2; minimum 0 at zero."""
+    s = 0.5 * (X * np.arange(1, X.shape[1] + 1)).sum(-1)
+    return (X**2).sum(-1) + s**2 + s**4
 
 
 def shekel(X: Array) -> Array:

@@ -1,4 +1,5 @@
-"""Synthetic problems: the paper's tasks, their embedded versions, and a separate set for choosing defaults.
+"""Synthetic problems: the paper's tasks, their embedded versions, families that come in every
+dimension, and a separate set for choosing defaults.
 
 Optima are computed to 1e-12 by :func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit, so
 that rounding never makes a regret negative.
@@ -6,8 +7,8 @@ that rounding never makes a regret negative.
 Choices where the source is silent:
 
 - Langermann2 is the sum of Surjanovic and Bingham, which they minimise; it is negated like the others, optimum 4.1558.
-- Noise of standard deviation 0.1 on the low-dimensional tasks of the paper, none on the embedded and choosing sets.
-- Ackley5 and Rastrigin4 live on boxes whose centre is not the optimum, so that a design which tries the centre gains
+- Noise of standard deviation 0.1 on the low-dimensional tasks of the paper, none on the other sets.
+- Ackley and Rastrigin live on boxes whose centre is not the optimum, so that a design which tries the centre gains
   nothing by it.
 """
 
@@ -94,6 +95,19 @@ def _styblinski_tang(d: int) -> _Function:
     return _Function(formula=formulas.styblinski_tang, low=-5.0, high=5.0, argmax=argmax, optimum=39.166165703772 * d)
 
 
+def _schwefel(d: int) -> _Function:
+    return _Function(formula=formulas.schwefel, low=-500.0, high=500.0, argmax=(420.968746359982,) * d)
+
+
+def _dixon_price(d: int) -> _Function:
+    argmax = tuple(2.0 ** (2.0**-j - 1.0) for j in range(d))
+    return _Function(formula=formulas.dixon_price, low=-10.0, high=10.0, argmax=argmax)
+
+
+def _zakharov(d: int) -> _Function:
+    return _Function(formula=formulas.zakharov, low=-5.0, high=10.0, argmax=(0.0,) * d)
+
+
 def _make(seed: int, *, name: str, function: _Function, noise_std: float, dimensions: int | None = None) -> Problem:
     """The same problem for every seed; ``dimensions`` beyond the effective ones change nothing."""
     del seed
@@ -156,3 +170,17 @@ CHOOSING: dict[str, Factory] = {
         noise_std=0.0,
     ),
 }
+
+DIMENSION: dict[str, Factory] = _factories(
+    {
+        f"{family}{d}": function(d)
+        for family, function in (
+            ("DixonPrice", _dixon_price),
+            ("Zakharov", _zakharov),
+            ("Rastrigin", _rastrigin),
+            ("Schwefel", _schwefel),
+        )
+        for d in (1, 2, 5, 10, 20)
+    },
+    noise_std=0.0,
+)
