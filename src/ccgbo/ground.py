@@ -28,10 +28,11 @@ class Ground:
     credit: CreditFactor | None
     factors: Sequence[Factor | None]  # credit among them
     base: Score
+    alpha: Array  # (m,) of the base at the candidates
     weighted: Score
     values: Array  # (m,) of the weighted score at the candidates
 
     def without_credit(self, space: Space) -> Ground:
         rest = [factor for factor in self.factors if factor is not self.credit]
-        weighted, values = weigh(self.base, self.acquisition.scale, rest, space.features(self.U))
+        weighted, values = weigh(self.base, self.acquisition.scale, rest, space.features(self.U), self.alpha)
         return replace(self, scores=None, credit=None, factors=rest, weighted=weighted, values=values)

@@ -151,8 +151,10 @@ class Optimizer:
         U = np.concatenate([U, near(space, centres, s.search.n_local, rng)])
         context = Context(gp, float(model.mean.max()), optima, rng, s.credit.n_features, t)
         base = acquisition.bind(context)
-        weighted, values = weigh(base, acquisition.scale, factors, space.features(U))  # Eq. (4)
-        return Ground(acquisition, U, optima, scores, credit, factors, base, weighted, values)
+        F = space.features(U)
+        alpha = base(F)
+        weighted, values = weigh(base, acquisition.scale, factors, F, alpha)  # Eq. (4)
+        return Ground(acquisition, U, optima, scores, credit, factors, base, alpha, weighted, values)
 
     def _optima(self, model: Model, U: Array, rng: np.random.Generator) -> Optima:
         c, gp = self.settings.credit, model.gp
