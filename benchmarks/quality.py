@@ -207,6 +207,7 @@ def report(args: argparse.Namespace) -> None:
     table = Table(rows, problems, args.budget)
     names = args.contenders.split(",") if args.contenders else table.contenders()
     print_tasks(table, names)
+    print_tasks(table, names, final=True)
     print_ratios(table, names, args.reference)
     print_recommended(table, names)
     peers = [c for c in PEERS if c in names]
@@ -219,12 +220,12 @@ def report(args: argparse.Namespace) -> None:
         draw_curves(table, names, Path(args.figure))
 
 
-def print_tasks(table: Table, names: list[str]) -> None:
-    print(f"\nAUSR over {table.upto} evaluations\n")
+def print_tasks(table: Table, names: list[str], *, final: bool = False) -> None:
+    print(f"\n{'Final regret after' if final else 'AUSR over'} {table.upto} evaluations\n")
     print(f"| task | seeds | {' | '.join(names)} |\n|---|---|{'---|' * len(names)}")
     for p in table.problems:
         seeds = table.seeds(p, names)
-        cells = [f"{table.values(p, c, seeds).mean():.4g}" if seeds else "" for c in names]
+        cells = [f"{table.values(p, c, seeds, final=final).mean():.4g}" if seeds else "" for c in names]
         print(f"| {p} | {len(seeds)} | {' | '.join(cells)} |")
 
 
@@ -232,8 +233,8 @@ def print_ratios(table: Table, names: list[str], reference: str) -> None:
     print(f"\nGeometric mean over the tasks of the ratio to {reference}, 95 % paired-bootstrap intervals\n")
     print("| contender | AUSR | final regret | CPU ms per suggestion |\n|---|---|---|---|")
     for c in names:
-        final = table.ratio(c, reference, final=True)[0]
-        print(f"| {c} | {shown(table.ratio(c, reference))} | {final:.3f} | {table.ms(c):.1f} |")
+        ausr, final = (shown(table.ratio(c, reference, final=final)) for final in (False, True))
+        print(f"| {c} | {ausr} | {final} | {table.ms(c):.1f} |")
 
 
 def print_recommended(table: Table, names: list[str]) -> None:
