@@ -276,6 +276,7 @@ CONTENDERS |= {
     "choice no trend": variant(fit={"trend_prior": None}),
     "choice more noise expected": variant(fit={"noise_prior": LogNormal(mean=-4.0, sd=1.5)}),
     "choice no noise prior": variant(fit={"noise_prior": None}),
+    "choice wider noise prior": variant(fit={"noise_prior": LogNormal(mean=-4.0, sd=3.0)}),
     "choice one prior for all": variant(fit={"lengthscale_prior": LengthscalePrior(choice_sd=0.3)}),
     "choice tight prior": variant(fit={"lengthscale_prior": LengthscalePrior(trend_sd=0.3)}),
     "choice loose prior": variant(fit={"lengthscale_prior": LengthscalePrior(each_sd=1.0)}),
