@@ -140,7 +140,7 @@ def test_eq_4_multiplies_the_shifted_ucb_by_the_blend(rng: np.random.Generator) 
     factor = credit_factor(gp, c, settings, 5)
     assert factor is not None
     base = UCB().bind(Context(gp, 0.0, None, rng))
-    _, values = weigh(base, "real", [factor], x)
+    _, values = weigh(base, base(x), "real", [factor], x)
     mean, std = gp.predict(x)
     alpha = mean + 2.576 * std
     w = KNNField(gp.X, c, 5)(x) ** (2.0 / (1 + 5 / 20))
@@ -157,7 +157,7 @@ def test_trap_2_degenerate_credits_give_the_base_acquisition_itself(rng: np.rand
     lost = score(*gp.at_observations(), math.nan)
     assert credit_factor(gp, lost.credit, settings, 0) is None, "no proxy"
     base = UCB().bind(Context(gp, 0.0, None, rng))
-    weighted, values = weigh(base, "real", [None], gp.X)
+    weighted, values = weigh(base, base(gp.X), "real", [None], gp.X)
     assert weighted is base
     np.testing.assert_array_equal(values, base(gp.X))
 
@@ -169,7 +169,7 @@ def test_trap_3_the_weight_is_never_applied_to_a_negative_surplus(rng: np.random
     base = UCB().bind(Context(gp, 0.0, None, rng))
     x = rng.random((200, 3))
     top_half = x[np.argsort(base(x))[100:]]
-    weighted, _ = weigh(base, "real", [factor], top_half)
+    weighted, _ = weigh(base, base(top_half), "real", [factor], top_half)
     low = x[np.argsort(base(x))[:50]]
     np.testing.assert_array_equal(weighted(low), base(low) - base(top_half).min())
 
@@ -180,7 +180,7 @@ def test_trap_3_a_log_scale_acquisition_has_the_log_of_the_blend_added(rng: np.r
     assert factor is not None
     base = LogEI().bind(Context(gp, 0.5, None, rng))
     x = rng.random((50, 3))
-    _, values = weigh(base, LogEI().scale, [factor], x)
+    _, values = weigh(base, base(x), LogEI().scale, [factor], x)
     np.testing.assert_allclose(values, base(x) + np.log(factor(x)), rtol=1e-12)
 
 
@@ -188,7 +188,8 @@ def test_trap_4_a_gradient_search_over_the_knn_field_sees_the_product(rng: np.ra
     gp = make_gp()
     factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), CreditSettings(tau=5.0), 0)
     base = UCB().bind(Context(gp, 0.0, None, rng))
-    weighted, _ = weigh(base, "real", [factor], rng.random((100, 3)))
+    candidates = rng.random((100, 3))
+    weighted, _ = weigh(base, base(candidates), "real", [factor], candidates)
     x = rng.random((30, 3))
     np.testing.assert_allclose(weighted.gradient(x)[0], weighted(x), rtol=1e-9)  # type: ignore[attr-defined]
 

@@ -12,7 +12,6 @@ from ccgbo.acquisition import Acquisition, Factor, Score, weigh
 from ccgbo.credit.field import CreditFactor
 from ccgbo.credit.proxy import Optima
 from ccgbo.credit.scores import Scores
-from ccgbo.space import Space
 
 Array = NDArray[np.float64]
 
@@ -23,6 +22,7 @@ class Ground:
 
     acquisition: Acquisition
     U: Array  # (m, d) candidates
+    F: Array  # (m, p) their features
     optima: Optima | None  # of posterior paths, where something needs them
     scores: Scores | None
     credit: CreditFactor | None
@@ -32,7 +32,7 @@ class Ground:
     weighted: Score
     values: Array  # (m,) of the weighted score at the candidates
 
-    def without_credit(self, space: Space) -> Ground:
+    def without_credit(self) -> Ground:
         rest = [factor for factor in self.factors if factor is not self.credit]
-        weighted, values = weigh(self.base, self.acquisition.scale, rest, space.features(self.U), self.alpha)
+        weighted, values = weigh(self.base, self.alpha, self.acquisition.scale, rest, self.F)
         return replace(self, scores=None, credit=None, factors=rest, weighted=weighted, values=values)

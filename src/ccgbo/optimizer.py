@@ -123,7 +123,7 @@ class Optimizer:
             and self.settings.credit.guides == "gambles"
             and ground.acquisition.scale == "real"
         ):
-            plain = ground.without_credit(self.space)
+            plain = ground.without_credit()
             u = self._search(model, plain)
             if model.gp.predict(self.space.features(u[None, :]))[0][0] >= model.mean.max():
                 return u, plain
@@ -153,8 +153,8 @@ class Optimizer:
         base = acquisition.bind(context)
         F = space.features(U)
         alpha = base(F)
-        weighted, values = weigh(base, acquisition.scale, factors, F, alpha)  # Eq. (4)
-        return Ground(acquisition, U, optima, scores, credit, factors, base, alpha, weighted, values)
+        weighted, values = weigh(base, alpha, acquisition.scale, factors, F)  # Eq. (4)
+        return Ground(acquisition, U, F, optima, scores, credit, factors, base, alpha, weighted, values)
 
     def _optima(self, model: Model, U: Array, rng: np.random.Generator) -> Optima:
         c, gp = self.settings.credit, model.gp

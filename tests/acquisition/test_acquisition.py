@@ -54,7 +54,8 @@ def test_gradients_match_finite_differences_plain_and_weighted(
         assert ctx.optima is not None
         credit = score(*gp.at_observations(), ctx.optima.z).credit
         factor = credit_factor(gp, credit, CreditSettings(tau=3.0, field=field), 4)
-    weighted, _ = weigh(acquisition.bind(ctx), acquisition.scale, [factor], rng.random((100, 3)))
+    base, x = acquisition.bind(ctx), rng.random((100, 3))
+    weighted, _ = weigh(base, base(x), acquisition.scale, [factor], x)
     x, h = rng.random((6, 3)), 1e-3 if name == "ts" else 1e-5
     value, gradient = value_and_gradient(weighted, x)
     np.testing.assert_allclose(value, weighted(x), rtol=1e-6, atol=1e-6)

@@ -70,15 +70,9 @@ class Weighted:
 
 
 def weigh(
-    base: Score,
-    scale: Scale,
-    factors: Sequence[Factor | None],
-    candidates: Array,  # (m, p)
-    alpha: Array | None = None,  # (m,) the base at the candidates, where it is known
-) -> tuple[Score, Array]:
+    base: Score, alpha: Array, scale: Scale, factors: Sequence[Factor | None], candidates: Array
+) -> tuple[Score, Array]:  # alpha (m,) of the base at the candidates (m, p) -> values (m,)
     """The weighted score and its values at the candidates; the base itself, bit for bit, where no factor is left."""
-    if alpha is None:
-        alpha = base(candidates)
     present = [factor for factor in factors if factor is not None]
     if not present:
         return base, alpha

@@ -1,5 +1,4 @@
-"""Synthetic problems: the paper's tasks, their embedded versions, families that come in every
-dimension, and a separate set for choosing defaults.
+"""Synthetic problems: the paper's tasks, their embedded versions, families in 1 to 20 dimensions, a set for choosing.
 
 Optima are computed to 1e-12 by :func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit, so
 that rounding never makes a regret negative.
