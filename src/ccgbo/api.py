@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 from ccgbo.errors import SettingError
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import OptimizerOptions, check_keywords
 from ccgbo.presets import Settings
 from ccgbo.records import Direction, Result
 from ccgbo.running import Callback, MemorySource, OnError, Source, run
@@ -33,7 +34,7 @@ def maximize(
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
-    **settings: Any,  # preset, acquisition, constraint, prior and every field of Settings
+    **settings: Unpack[OptimizerOptions],
 ) -> Result:
     """Find the params with the highest ``f(**params)``.
 
@@ -44,6 +45,7 @@ def maximize(
     study has ``n_trials`` trials. In memory ``n_trials`` new trials are made. The options of the run are those of
     :func:`ccgbo.running.run`; the rest are those of :class:`ccgbo.Optimizer`.
     """
+    check_keywords(settings, maximize, OptimizerOptions)
     with _source("maximize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,
@@ -75,9 +77,10 @@ def minimize(
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
-    **settings: Any,  # preset, acquisition, constraint, prior and every field of Settings
+    **settings: Unpack[OptimizerOptions],
 ) -> Result:
     """Find the params with the lowest ``f(**params)``; everything else as in :func:`maximize`."""
+    check_keywords(settings, minimize, OptimizerOptions)
     with _source("minimize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from ccgbo.explain import explain_choice, in_user_units
 from ccgbo.ground import Ground
 from ccgbo.history import History, outcome_of, table_rows
 from ccgbo.model import Fitted, Model, build_model
+from ccgbo.options import SettingsOptions, check_keywords
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
 from ccgbo.search import Taken, any_free, maximise, movable, near, scatter
@@ -46,7 +47,7 @@ class Optimizer:
     >>> trial = opt.ask()
     >>> opt.tell(trial, 1.25)
 
-    Every field of :class:`Settings` can be given by keyword to replace the preset's; ``repr`` prints them in full.
+    Every field of :class:`Settings` can be given by keyword to replace the preset's; ``settings.describe()`` has all.
     """
 
     def __init__(
@@ -59,8 +60,9 @@ class Optimizer:
         constraint: Any = None,  # predicate(params) -> bool, LinearConstraint, or several
         prior: Any = None,  # belief about the optimum: distributions by parameter, or density(params)
         threads: int | None = 1,  # of BLAS while suggesting; None leaves it alone
-        **settings: Any,
+        **settings: Unpack[SettingsOptions],
     ) -> None:
+        check_keywords(settings, Optimizer, SettingsOptions)
         if not isinstance(direction, str):
             raise UnsupportedError(
                 f"several objectives are out of scope: direction must be one word, got {direction!r}."

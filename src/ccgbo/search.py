@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,11 @@ from scipy.spatial import cKDTree
 from ccgbo.acquisition.base import Score, value_and_gradient
 from ccgbo.ascent import ascend
 from ccgbo.design import shifted_sobol
-from ccgbo.errors import SettingError, SpaceExhaustedError
+from ccgbo.errors import SpaceExhaustedError
 from ccgbo.space import Categorical, Space
 from ccgbo.space.feasible import walk_feasible
 from ccgbo.surrogate.linalg import report_once
+from ccgbo.validation import AtLeast, AtMost, Below, Validated
 
 Array = NDArray[np.float64]
 
@@ -32,23 +34,22 @@ LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
 FULL_MOVES = 16  # a discrete parameter with up to this many values is tried at each of them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSettings:
-    """How the acquisition is maximised."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchSettings(Validated):
+    """How the acquisition is maximised; what is not given is what the default preset has."""
 
-    n_candidates: int = 512
-    quasi_random: bool = True  # False: uniform draws, as in the paper
-    n_local: int = 96  # candidates around credited points
-    n_starts: int = 4  # of gradient ascent and neighbour moves; 0 takes the best candidate as it is
-    steps: int = 30  # gradient steps
-    separation: float = 0.05  # kept from points under evaluation, see Taken.apart
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.separation < 0.5:
-            raise SettingError(f"SearchSettings.separation must be in [0, 0.5), got {self.separation!r}.")
-        for name, least in (("n_candidates", 1), ("n_local", 0), ("n_starts", 0), ("steps", 0)):
-            if getattr(self, name) < least:
-                raise SettingError(f"SearchSettings.{name} must be >= {least}, got {getattr(self, name)!r}.")
+    n_candidates: Annotated[int, AtLeast(1), AtMost(100_000)] = 512
+    """Points over the whole space at which the acquisition is computed first."""
+    quasi_random: bool = True
+    """Whether they are a Sobol set; False draws them uniformly, as the paper does."""
+    n_local: Annotated[int, AtLeast(0), AtMost(100_000)] = 96
+    """Further points around the most credited observations."""
+    n_starts: Annotated[int, AtLeast(0), AtMost(10_000)] = 4
+    """Best candidates that gradient ascent and neighbour moves start from; 0 takes the best candidate as it is."""
+    steps: Annotated[int, AtLeast(0), AtMost(100_000)] = 30
+    """Gradient steps from each start at most."""
+    separation: Annotated[float, AtLeast(0), Below(0.5)] = 0.05
+    """Distance kept from points under evaluation, as a fraction of each range; less where there are many."""
 
 
 def scatter(space: Space, settings: SearchSettings, rng: np.random.Generator) -> Array:  # (m, d) snapped

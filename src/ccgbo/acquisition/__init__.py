@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from ccgbo.acquisition.alternate import Alternate, turn
 from ccgbo.acquisition.analytic import EI, UCB, LogEI
-from ccgbo.acquisition.base import Acquisition, Context, Scale, Score, value_and_gradient
+from ccgbo.acquisition.base import IS_ACQUISITION, Acquisition, Context, Scale, Score, value_and_gradient
 from ccgbo.acquisition.entropy import JES, MES
 from ccgbo.acquisition.thompson import ThompsonSampling
 from ccgbo.acquisition.weighted import Factor, Weighted, weigh
 from ccgbo.errors import SettingError
+from ccgbo.validation import Like, check
 
 ACQUISITIONS: dict[str, Acquisition] = {
     "ucb": UCB(),
@@ -21,6 +22,7 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "jes": JES(),
     "alternate": Alternate(),
 }
+NAME_OR_ACQUISITION = Like(f"a name or {IS_ACQUISITION.words}", IS_ACQUISITION.test)
 
 
 def get_acquisition(acquisition: Any) -> Acquisition:
@@ -29,21 +31,14 @@ def get_acquisition(acquisition: Any) -> Acquisition:
         if acquisition not in ACQUISITIONS:
             raise SettingError(f"acquisition must be one of {sorted(ACQUISITIONS)}, got {acquisition!r}.")
         return ACQUISITIONS[acquisition]
-    if not callable(getattr(acquisition, "bind", None)) or getattr(acquisition, "scale", None) not in (
-        "real",
-        "nonnegative",
-        "log",
-    ):
-        raise SettingError(
-            "acquisition must be a name or have .bind(context) and .scale in ('real', 'nonnegative', 'log'), "
-            f"got {acquisition!r}."
-        )
-    return acquisition  # type: ignore[no-any-return]
+    result: Acquisition = check("acquisition", acquisition, Annotated[Acquisition, NAME_OR_ACQUISITION])
+    return result
 
 
 __all__ = [
     "ACQUISITIONS",
     "EI",
+    "IS_ACQUISITION",
     "JES",
     "MES",
     "UCB",

@@ -8,28 +8,29 @@ turns on choices that were seen to be bad; ``in_mixed=False`` exploits at every 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ccgbo.acquisition.analytic import LogEI
-from ccgbo.acquisition.base import Acquisition, Context, Scale, Score
+from ccgbo.acquisition.base import IS_ACQUISITION, Acquisition, Context, Scale, Score
 from ccgbo.acquisition.thompson import ThompsonSampling
-from ccgbo.errors import SettingError
+from ccgbo.validation import AtLeast, Validated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alternate:
+class Alternate(Validated):
     """``exploit`` at even iterations without credit, ``explore`` at odd ones with it."""
 
-    exploit: Acquisition = field(default_factory=LogEI)
-    explore: Acquisition = field(default_factory=ThompsonSampling)
-    period: int = 2  # every period-th suggestion explores
-    in_mixed: bool = True  # whether to explore in a space with categoricals, too
+    exploit: Annotated[Acquisition, IS_ACQUISITION] = field(default_factory=LogEI)
+    """The acquisition of most suggestions, without credit."""
+    explore: Annotated[Acquisition, IS_ACQUISITION] = field(default_factory=ThompsonSampling)
+    """The acquisition of every ``period``-th suggestion, weighted by credit."""
+    period: Annotated[int, AtLeast(2)] = 2
+    """How often to explore: every ``period``-th suggestion."""
+    in_mixed: bool = True
+    """Whether to explore in a space with categoricals, too."""
     scale: ClassVar[Scale] = "real"
     needs_optima: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.period < 2:
-            raise SettingError(f"Alternate.period must be >= 2, got {self.period!r}.")
+    full_credit: ClassVar[bool] = True  # every other suggestion has none
 
     def at(self, t: int, mixed: bool = False) -> tuple[Acquisition, bool]:
         """The acquisition of iteration t, and whether credit weighs it; ``mixed`` for a space with categoricals."""

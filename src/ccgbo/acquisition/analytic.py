@@ -12,15 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from ccgbo.acquisition.base import Context, Scale
-from ccgbo.errors import SettingError
 from ccgbo.surrogate.gp import GP
+from ccgbo.validation import AtLeast, AtMost, Validated
 
 Array = NDArray[np.float64]
 MeanStd = Callable[[Array, Array], tuple[Array, Array, Array]]  # mean, std -> value, d/d mean, d/d std
@@ -47,16 +47,16 @@ class MeanStdScore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UCB:
-    """Upper confidence bound; beta = 2.576 is the paper's."""
+class UCB(Validated):
+    """Upper confidence bound: mean + beta std.
 
-    beta: float = 2.576
+    beta = 2.576 is the paper's. BoTorch and Optuna write mean + sqrt(beta) std: their beta is the square of this one.
+    """
+
+    beta: Annotated[float, AtLeast(0), AtMost(1e6)] = 2.576
+    """Standard deviations above the mean."""
     scale: ClassVar[Scale] = "real"
     needs_optima: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.beta < math.inf:
-            raise SettingError(f"UCB.beta must be a finite number >= 0, got {self.beta!r}.")
 
     def bind(self, context: Context) -> MeanStdScore:
         def function(mean: Array, std: Array) -> tuple[Array, Array, Array]:

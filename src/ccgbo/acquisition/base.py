@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.credit.proxy import Optima
 from ccgbo.surrogate.gp import GP
+from ccgbo.validation import Like
 
 Array = NDArray[np.float64]
 Scale = Literal["real", "nonnegative", "log"]
@@ -58,6 +59,21 @@ class Acquisition(Protocol):
     def needs_optima(self) -> bool: ...
 
     def bind(self, context: Context) -> Score: ...
+
+
+def is_acquisition(thing: object) -> bool:
+    """Whether a thing has what :class:`Acquisition` asks for; a class, which would still have to be called, has not."""
+    if isinstance(thing, type):
+        return False
+    has_scale = getattr(thing, "scale", None) in get_args(Scale)
+    return (
+        has_scale and callable(getattr(thing, "bind", None)) and isinstance(getattr(thing, "needs_optima", None), bool)
+    )
+
+
+IS_ACQUISITION = Like(
+    f"an acquisition: an object with .bind(context), .scale in {get_args(Scale)} and .needs_optima", is_acquisition
+)
 
 
 def value_and_gradient(score: Score, x: Array, *, step: float = 1e-5) -> tuple[Array, Array]:

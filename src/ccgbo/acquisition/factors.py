@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import Kernel, squared_distances
+from ccgbo.validation import Above, Validated
 
 Array = NDArray[np.float64]
 
@@ -38,15 +39,13 @@ LOG_LIMIT = 600.0  # of the whole factor, so that products of factors neither ov
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Validated):
     """A belief about one number: N(mean, sd^2) in its own units; of its base-10 logarithm if the parameter is log."""
 
     mean: float
-    sd: float
-
-    def __post_init__(self) -> None:
-        if not (is_finite(self.mean) and is_finite(self.sd) and self.sd > 0):
-            raise SettingError(f"Gaussian must have a finite mean and sd > 0, got mean={self.mean!r}, sd={self.sd!r}.")
+    """Where the optimum is believed to be."""
+    sd: Annotated[float, Above(0)]
+    """How far off that may be."""
 
 
 Belief = Callable[[dict[str, Any]], float]

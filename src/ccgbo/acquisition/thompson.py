@@ -33,6 +33,7 @@ class ThompsonSampling:
 
     scale: ClassVar[Scale] = "real"
     needs_optima: ClassVar[bool] = False
+    full_credit: ClassVar[bool] = True  # it explores most
 
     def bind(self, context: Context) -> PathScore:
         return PathScore(draw_paths(context.gp, 1, context.rng, n_features=context.n_features))

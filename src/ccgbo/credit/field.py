@@ -18,7 +18,7 @@ with the model's correlation rho; kappa draws it to the mean credit far from eve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,48 +27,48 @@ from scipy.spatial.distance import cdist
 
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.gp import GP, Sites
+from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated
 
 Array = NDArray[np.float64]
 
-GUIDES = ("always", "gambles")
 FEW = 8192  # distances below which computing them all beats asking the tree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreditSettings:
-    """The credit mechanism; ``strength=0`` switches it off."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CreditSettings(Validated):
+    """The credit mechanism; what is not given is what the default preset has."""
 
-    strength: float = 0.5  # lambda
-    tau: float = 1.0  # sensitivity to differences of credit
-    half_life: float = 20.0  # M, in iterations
-    n_paths: int = 25  # K
-    n_neighbours: int = 5  # H
-    floor: float = 0.1  # r_min
-    eps: float = 1e-6  # eps_c
-    field: str = "knn"  # or "knn-scaled", or "smooth"
-    guides: str = "always"  # or "gambles": only where UCB or a sample would go below the best mean, see Optimizer
-    n_features: int = 256  # random frequencies of a path
-    path_candidates: int | None = None  # candidates among which each path's maximum is sought; None takes them all
-    path_steps: int = 0  # gradient steps on each path from the best of them; 0 as in the paper
+    # None is filled in by Settings.in_force, so that whoever computes with them reads numbers
+    strength: Annotated[float, OrNone(), AtLeast(0), AtMost(1)] = None  # type: ignore[assignment]
+    """How much credit acts: 0 switches it off, 1 lets it act in full. lambda of the paper.
 
-    def __post_init__(self) -> None:
-        rules = (
-            ("strength", 0.0 <= self.strength <= 1.0, "in [0, 1]"),
-            ("tau", 0.0 <= self.tau < np.inf, ">= 0"),
-            ("half_life", self.half_life > 0.0, "> 0"),
-            ("n_paths", self.n_paths >= 1, ">= 1"),
-            ("n_neighbours", self.n_neighbours >= 1, ">= 1"),
-            ("floor", 0.0 < self.floor <= 1.0, "in (0, 1]"),
-            ("eps", self.eps > 0.0, "> 0"),
-            ("field", self.field in FIELDS, f"one of {sorted(FIELDS)}"),
-            ("guides", self.guides in GUIDES, f"one of {list(GUIDES)}"),
-            ("n_features", self.n_features >= 1, ">= 1"),
-            ("path_candidates", self.path_candidates is None or self.path_candidates >= 1, "None or >= 1"),
-            ("path_steps", self.path_steps >= 0, ">= 0"),
-        )
-        for name, holds, rule in rules:
-            if not holds:
-                raise SettingError(f"CreditSettings.{name} must be {rule}, got {getattr(self, name)!r}.")
+    Left out, it is what suits the acquisition: 1 for ``Alternate`` and ``ThompsonSampling``, 0.5 for any other."""
+    tau: Annotated[float, OrNone(), AtLeast(0), AtMost(1e6)] = None  # type: ignore[assignment]
+    """How sharply credit tells regions apart. tau of the paper.
+
+    Left out, it is what suits the acquisition: 20 for ``Alternate`` and ``ThompsonSampling``, 5 for any other."""
+    half_life: Annotated[float, Above(0), OrInfinite()] = 20.0
+    """Iterations after which the exponent of the weight has halved; infinite never fades. M of the paper."""
+    n_paths: Annotated[int, AtLeast(1), AtMost(4096)] = 25
+    """Posterior functions behind the guess of the optimum. K of the paper."""
+    n_neighbours: Annotated[int, AtLeast(1), AtMost(10_000)] = 5
+    """Observations whose mean credit a point has; with fewer of them credit does not act yet. H of the paper."""
+    floor: Annotated[float, Above(0), AtMost(1)] = 0.1
+    """Least credit of an observation, which keeps every region possible. r_min of the paper."""
+    eps: Annotated[float, Above(0), AtMost(1)] = 1e-6
+    """Added to the predictive variance in a score, against division by zero. eps_c of the paper."""
+    field: Literal["knn", "knn-scaled", "smooth"] = "knn-scaled"
+    """How credit spreads: over the nearest observations in the unit cube ("knn", as in the paper), in units of the
+    fitted lengthscales ("knn-scaled"), or as a differentiable average over all of them ("smooth")."""
+    guides: Literal["always", "gambles"] = "gambles"
+    """When credit acts: at every suggestion ("always", as in the paper), or only where UCB or a posterior sample would
+    go below the best mean ("gambles")."""
+    n_features: Annotated[int, AtLeast(1), AtMost(16_384)] = 128
+    """Random frequencies of a posterior function."""
+    path_candidates: Annotated[int, AtLeast(1), AtMost(100_000)] | None = 64
+    """Candidates among which the maximum of each posterior function is sought; None takes all of them."""
+    path_steps: Annotated[int, AtLeast(0), AtMost(10_000)] = 2
+    """Gradient steps on each posterior function from the best of them; 0 as in the paper."""
 
 
 class Field(Protocol):

@@ -16,10 +16,11 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceExhaustedError, UnsupportedError
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import OptimizerOptions, check_options
 from ccgbo.records import Direction, Origin, Trial
 
 try:
@@ -66,8 +67,9 @@ class CCGBOGenerationNode(ExternalGenerationNode):
         should_deduplicate: bool = True,
         transition_criteria: Sequence[TransitionCriterion] | None = None,
         cursor: Mapping[str, Any] | None = None,  # where a saved node left off
-        **settings: Any,
+        **settings: Unpack[OptimizerOptions],
     ) -> None:
+        check_options(settings, CCGBOGenerationNode)
         super().__init__(
             name=name,
             suggested_experiment_status=suggested_experiment_status,

@@ -30,6 +30,7 @@ from ccgbo.credit.field import CreditSettings, exponent
 from ccgbo.credit.scores import Scores, score
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
 from ccgbo.presets import DEFAULT, at_every_turn
+from ccgbo.validation import optional_whole_number
 
 try:
     import torch
@@ -95,13 +96,12 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         model = _checked_model(acq_function, model)
         if scale not in (None, "real", "nonnegative", "log"):
             raise SettingError(f"scale must be None, 'real', 'nonnegative' or 'log', got {scale!r}.")
-        if t is not None and t < 0:
-            raise SettingError(f"t must be None or >= 0, got {t!r}.")
+        t = optional_whole_number("t", t, at_least=0)
         if settings is not None and settings.field not in ("knn", "smooth"):
             raise SettingError(f"settings.field must be 'knn' or 'smooth' for BoTorch, got {settings.field!r}.")
         super().__init__(model=acq_function.model)
         self.acq_func: Any = acq_function
-        self.settings = settings if settings is not None else _default_settings(model)
+        self.settings = at_every_turn(settings) if settings is not None else _default_settings(model)
         self.scale: Scale = scale if scale is not None else scale_of(acq_function)
         self._log = self.scale == "log"
         self._sample_reducing = isinstance(acq_function, monte_carlo.SampleReducingMCAcquisitionFunction)

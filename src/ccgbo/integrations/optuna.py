@@ -27,15 +27,17 @@ import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import SettingsOptions, check_keywords
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction, Origin, Trial
 from ccgbo.space import Space
+from ccgbo.validation import optional_whole_number
 
 try:
     import optuna
@@ -88,17 +90,16 @@ class CCGBOSampler(BaseSampler):
         storage: str | BaseStorage | None = None,
         store_credits: bool = True,
         preset: str | Settings = "default",
-        **settings: Any,
+        **settings: Unpack[SettingsOptions],
     ) -> None:
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-            raise SettingError(f"seed must be None or a whole number >= 0, got {seed!r}.")
-        if n_startup_trials is not None and n_startup_trials < 0:
-            raise SettingError(f"n_startup_trials must be None or >= 0, got {n_startup_trials!r}.")
+        check_keywords(settings, CCGBOSampler, SettingsOptions)
+        seed = optional_whole_number("seed", seed, at_least=0)
+        n_startup_trials = optional_whole_number("n_startup_trials", n_startup_trials, at_least=0)
         if "n_initial" in settings:
             raise SettingError(f"n_initial is called n_startup_trials here, got n_initial={settings['n_initial']!r}.")
         n_initial = None if n_startup_trials is None else max(n_startup_trials, 1)
         self._settings = resolve(preset, n_initial=n_initial, **settings)
-        self._seed = _entropy() if seed is None else int(seed)
+        self._seed = _entropy() if seed is None else seed
         self._independent_sampler = independent_sampler
         self._warn_about = set[str]() if warn_independent_sampling else None  # names already warned about
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage

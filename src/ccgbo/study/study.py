@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 import numpy as np
 
 from ccgbo.errors import SettingError, StudyExistsError, StudyNotFoundError, TellError, UnknownTrialError
 from ccgbo.history import outcome_of
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import SettingsOptions, check_keywords
 from ccgbo.presets import Settings
 from ccgbo.records import (
     CreditRow,
@@ -69,8 +70,9 @@ class Study:
         threads: int | None = 1,
         heartbeat: float = 60.0,  # seconds of silence after which a running worker's trial is given to another
         if_exists: Literal["open", "error"] = "open",
-        **settings: Any,
+        **settings: Unpack[SettingsOptions],
     ) -> None:
+        check_keywords(settings, Study, SettingsOptions)
         if name is not None and (not isinstance(name, str) or not name):
             raise SettingError(f"name must be a non-empty text, got {name!r}.")
         if not heartbeat > 0:

@@ -20,16 +20,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ccgbo.errors import SettingError
 from ccgbo.surrogate.gp import NOISE_FLOOR, Hyper
 from ccgbo.surrogate.kernels import Kernel, get_kernel, squared_distances
 from ccgbo.surrogate.linalg import cholesky, inverse_lower, solve, symmetric_times
 from ccgbo.surrogate.trend import basis
+from ccgbo.validation import AtLeast, AtMost, OrInfinite, Validated
 
 Array = NDArray[np.float64]
 
@@ -39,8 +40,8 @@ LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
 LOG_TREND = (math.log(1e-4), math.log(1e2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LengthscalePrior:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LengthscalePrior(Validated):
     """Exchangeable Gaussian on the log-lengthscales: a shared level plus one deviation per parameter.
 
         log l_k = level + deviation_k
@@ -53,19 +54,18 @@ class LengthscalePrior:
     (Sherman-Morrison), so it costs nothing.
     """
 
-    offset: float = -0.7
-    scale: float = 0.5
-    shared_sd: float = 1.0
-    each_sd: float = 0.3
-    trend_sd: float = 1.0
-    choice_sd: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("each_sd", "trend_sd", "choice_sd"):
-            if not getattr(self, name) > 0:
-                raise SettingError(f"LengthscalePrior.{name} must be > 0, got {getattr(self, name)}.")
-        if not self.shared_sd >= 0:
-            raise SettingError(f"LengthscalePrior.shared_sd must be >= 0, got {self.shared_sd}.")
+    offset: Annotated[float, AtLeast(-100), AtMost(100)] = -0.7
+    """Mean of the shared level in one dimension."""
+    scale: Annotated[float, AtLeast(-10), AtMost(10)] = 0.5
+    """Growth of that mean with the logarithm of the number of parameters d."""
+    shared_sd: Annotated[float, AtLeast(0), AtMost(1000)] = 1.0
+    """Standard deviation of the shared level; 0 makes the lengthscales independent."""
+    each_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 0.3
+    """Standard deviation of the deviation of a number."""
+    trend_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 1.0
+    """The same over a trend, instead of ``each_sd``."""
+    choice_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 1.0
+    """The same of a categorical."""
 
     def mode(self, d: int) -> float:
         return self.offset + self.scale * math.log(max(d, 1))
@@ -86,42 +86,48 @@ HVARFNER = LengthscalePrior(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogNormal:
+class LogNormal(Validated):
     """Gaussian prior on the log of a variance."""
 
-    mean: float
-    sd: float
+    mean: Annotated[float, AtLeast(-100), AtMost(100)]
+    """Mean of the natural logarithm of the variance."""
+    sd: Annotated[float, AtLeast(0.001), AtMost(1000)]
+    """Standard deviation of that logarithm."""
 
     def energy(self, log_v: float) -> tuple[float, float]:
         delta = (log_v - self.mean) / self.sd
         return 0.5 * delta * delta, delta / self.sd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitSettings:
-    """How the surrogate is fitted. The first three priors are flat where None: all three None is maximum likelihood."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FitSettings(Validated):
+    """How the surrogate is fitted; what is not given is what the default preset has.
 
-    kernel: str = "matern52"
+    A prior that is None is flat: with no prior on lengthscales, noise and signal the fit is maximum likelihood.
+    """
+
+    kernel: Literal["matern52", "matern32", "rbf"] = "matern52"
+    """Correlation function."""
     lengthscale_prior: LengthscalePrior | None = LengthscalePrior()
-    noise_prior: LogNormal | None = LogNormal(mean=-4.0, sd=1.5)
+    """Prior on the lengthscales; None is flat."""
+    noise_prior: LogNormal | None = LogNormal(mean=-5.0, sd=2.0)
+    """Prior on the variance of the noise, of standardized values; None is flat."""
     signal_prior: LogNormal | None = LogNormal(mean=0.0, sd=1.0)
-    trend_prior: LogNormal | None = None  # of the quadratic trend's variance; None, or a categorical: no trend
-    learn_signal: bool = True  # False: unit signal variance, for high dimension
-    refit_growth: float = 0.0  # refit when n has grown by this fraction since the last fit; 0 refits every time
-    max_points: int = 3000  # beyond this the model keeps the best and the latest observations
-    fit_points: int = 1000  # hyperparameters are learned on at most this many, spread evenly over the values
-    max_iterations: int = 100  # of L-BFGS-B, per start
-    gradient_tolerance: float = 1e-4  # of the objective divided by n
-
-    def __post_init__(self) -> None:
-        get_kernel(self.kernel)
-        if not self.refit_growth >= 0:
-            raise SettingError(f"FitSettings.refit_growth must be >= 0, got {self.refit_growth}.")
-        for name in ("max_points", "fit_points"):
-            if getattr(self, name) < 2:
-                raise SettingError(f"FitSettings.{name} must be >= 2, got {getattr(self, name)}.")
-        if self.max_iterations < 1:
-            raise SettingError(f"FitSettings.max_iterations must be >= 1, got {self.max_iterations}.")
+    """Prior on the variance of the process; None is flat."""
+    trend_prior: LogNormal | None = LogNormal(mean=-1.0, sd=1.5)
+    """Prior on the variance of a quadratic trend under the process; None, or a categorical in the space: no trend."""
+    learn_signal: bool = True
+    """Whether the variance of the process is learned; False is one, for high dimension."""
+    refit_growth: Annotated[float, AtLeast(0), OrInfinite()] = 0.02
+    """Fraction by which the observations grow before hyperparameters are learned anew; 0 learns them every time."""
+    max_points: Annotated[int, AtLeast(2)] = 3000
+    """Observations in the model at most: beyond it keeps the best and the latest."""
+    fit_points: Annotated[int, AtLeast(2)] = 1000
+    """Observations that hyperparameters are learned on at most, spread evenly over the values."""
+    max_iterations: Annotated[int, AtLeast(1), AtMost(1_000_000)] = 100
+    """Iterations of L-BFGS-B from each start at most."""
+    gradient_tolerance: Annotated[float, AtLeast(0), AtMost(1)] = 1e-3
+    """Largest component of the gradient, for each observation, at which a fit ends."""
 
 
 @dataclass(frozen=True, slots=True)
