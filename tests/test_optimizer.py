@@ -107,7 +107,7 @@ def test_bulk_telling_is_all_or_nothing() -> None:
 
 def test_repr_shows_settings_and_result_is_readable() -> None:
     opt = drive(Optimizer(BOX, direction="minimize", seed=0), branin, 12)
-    assert "half_life" in repr(opt) and "12 observations" in repr(opt)
+    assert "tau=20.0" in repr(opt) and "12 observations" in repr(opt)
     text = repr(opt.result())
     assert "12 trials" in text and "best value" in text and "x = " in text
     frame = opt.result().to_dataframe()
@@ -139,17 +139,17 @@ def test_impossible_spaces_are_refused(space: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"preset": "best"}, r"preset must be one of \['default', 'paper'\], got 'best'"),
+        ({"preset": "best"}, r"preset must be one of \['default', 'paper'\] or a Settings, got 'best'"),
         ({"acquisition": "magic"}, r"acquisition must be one of .* got 'magic'"),
-        ({"credit": {"strength": 1.5}}, r"CreditSettings.strength must be in \[0, 1\], got 1.5"),
-        ({"credit": {"strength": -0.1}}, r"strength must be in \[0, 1\], got -0.1"),
+        ({"credit": {"strength": 1.5}}, r"CreditSettings.strength must be a number in \[0, 1\], got 1.5"),
+        ({"credit": {"strength": -0.1}}, r"strength must be a number in \[0, 1\], got -0.1"),
         ({"credit": {"lambda": 0.5}}, r"credit has no setting 'lambda'"),
-        ({"credit": {"half_life": 0.0}}, r"half_life must be > 0, got 0.0"),
+        ({"credit": {"half_life": 0.0}}, r"half_life must be a number > 0, got 0.0"),
         ({"direction": "up"}, r"direction must be 'maximize' or 'minimize', got 'up'"),
         ({"seed": -1}, r"seed must be None or a whole number >= 0, got -1"),
-        ({"n_initial": 0}, r"n_initial must be None or >= 1, got 0"),
+        ({"n_initial": 0}, r"n_initial must be None or a whole number in \[1, 100000\], got 0"),
         ({"design": "grid"}, r"design must be one of .* got 'grid'"),
-        ({"search": {"n_candidates": 0}}, r"n_candidates must be >= 1, got 0"),
+        ({"search": {"n_candidates": 0}}, r"n_candidates must be a whole number in \[1, 100000\], got 0"),
         ({"prior": 3}, "prior must be"),
     ],
 )

@@ -161,5 +161,5 @@ def test_a_density_that_is_no_number_says_so(returned: Any) -> None:
 
 def test_a_gaussian_needs_a_width() -> None:
     for mean, sd in ((math.nan, 1.0), (0.0, 0.0), (0.0, math.inf), ("a", 1.0)):
-        with pytest.raises(SettingError, match="Gaussian must have"):
+        with pytest.raises(SettingError, match=r"Gaussian\.(mean|sd) must be"):
             Gaussian(mean, sd)  # type: ignore[arg-type]

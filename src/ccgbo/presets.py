@@ -8,7 +8,7 @@ docs/quality.md has the figure behind each departure from ``paper``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from ccgbo.errors import SettingError
 from ccgbo.keywords import unknown_keyword
 from ccgbo.search import SearchSettings
 from ccgbo.surrogate.fit import HVARFNER, FitSettings
-from ccgbo.validation import AtLeast, AtMost, Validated, shown
+from ccgbo.validation import AtLeast, AtMost, Validated, shown, spelled_out
 
 FULL_CREDIT = {"strength": 1.0, "tau": 20.0}
 MODERATE_CREDIT = {"strength": 0.5, "tau": 5.0}
@@ -54,7 +54,7 @@ class Settings(Validated):
     """What to expect of points under evaluation: a joint posterior sample, or the posterior mean ("believer")."""
     revisit: bool = False
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
-    prior_strength: Annotated[float, AtLeast(0), AtMost(1e6)] = 10.0
+    prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
     """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
 
     def initial_size(self, d: int) -> int:
@@ -67,17 +67,8 @@ class Settings(Validated):
         return replace(self, credit=_filled(self.credit, FULL_CREDIT if full else MODERATE_CREDIT))
 
     def describe(self) -> str:
-        """Every setting, one to a line."""
-        return "\n".join(f"{name} = {value!r}" for name, value in _leaves("", self))
-
-
-def _leaves(prefix: str, settings: Any) -> list[tuple[str, Any]]:
-    out: list[tuple[str, Any]] = []
-    for f in fields(settings):
-        value = getattr(settings, f.name)
-        nested = is_dataclass(value) and f.name != "acquisition"
-        out += _leaves(f"{prefix}{f.name}.", value) if nested else [(prefix + f.name, value)]
-    return out
+        """Every setting, one to a line, as a call that makes equal settings."""
+        return spelled_out(self)
 
 
 def at_every_turn(credit: CreditSettings) -> CreditSettings:

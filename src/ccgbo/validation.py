@@ -13,10 +13,11 @@ Python's; a float is finite unless marked ``OrInfinite``. The functions below ho
 from __future__ import annotations
 
 import math
+import operator as op
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -25,23 +26,18 @@ from ccgbo.errors import SettingError
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeast:
-    limit: float
+class Limit:
+    """A bound on a number: ``AtLeast(0)``, ``Above(0)``, ``AtMost(1)``, ``Below(1)``."""
+
+    sign: str
+    value: float
+
+    def holds(self, number: float) -> bool:
+        return COMPARE[self.sign](number, self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Above:
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class AtMost:
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class Below:
-    limit: float
+COMPARE: dict[str, Callable[[float, float], bool]] = {">=": op.ge, ">": op.gt, "<=": op.le, "<": op.lt}
+AtLeast, Above, AtMost, Below = (partial(Limit, sign) for sign in COMPARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +80,23 @@ class Validated:
             object.__setattr__(self, name, _taken(f"{cls.__name__}.{name}", getattr(self, name), rule))
 
     def __repr__(self) -> str:
-        pairs = [(f, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={v!r}' for f, v in pairs if v != _default(f))})"
+        cls: Any = type(self)
+        changed = [(f.name, v) for f in fields(cls) if (v := getattr(self, f.name)) != _default(f)]
+        return f"{cls.__name__}({', '.join(f'{name}={_literal(value)}' for name, value in changed)})"
+
+
+def spelled_out(value: Any, indent: int = 0) -> str:
+    """A validated object with every field, one to a line, as a call that makes an equal one; the repr of another."""
+    if not isinstance(value, Validated):
+        return _literal(value)
+    cls: Any = type(value)
+    inner = " " * (indent + 4)
+    lines = [f"{inner}{f.name}={spelled_out(getattr(value, f.name), indent + 4)},\n" for f in fields(cls)]
+    return f"{cls.__name__}(\n{''.join(lines)}{' ' * indent})"
+
+
+def _literal(value: Any) -> str:
+    return repr(value) if not isinstance(value, float) or math.isfinite(value) else f"float('{value}')"
 
 
 def _default(f: Any) -> Any:
@@ -149,28 +160,19 @@ def _marked(hint: Any, marks: tuple[Any, ...]) -> Rule:
 
     def take(value: Any) -> Any:
         number = _whole(value) if hint is int else _real(value)
-        if not (infinite or math.isfinite(number)) or not all(_HOLDS[type(m)](number, m.limit) for m in limits):
+        if not (infinite or math.isfinite(number)) or not all(m.holds(number) for m in limits):
             raise ValueError
         return number
 
     return Rule(" ".join(["a", kind, *_range(limits)]), take)
 
 
-_HOLDS: dict[type, Callable[[float, float], bool]] = {
-    AtLeast: lambda number, limit: number >= limit,
-    Above: lambda number, limit: number > limit,
-    AtMost: lambda number, limit: number <= limit,
-    Below: lambda number, limit: number < limit,
-}
-
-
-def _range(limits: list[Any]) -> list[str]:
-    low = [f"{'[' if isinstance(m, AtLeast) else '('}{m.limit}" for m in limits if isinstance(m, AtLeast | Above)]
-    high = [f"{m.limit}{']' if isinstance(m, AtMost) else ')'}" for m in limits if isinstance(m, AtMost | Below)]
-    if low and high:
-        return [f"in {low[0]}, {high[0]}"]
-    signs = {AtLeast: ">=", Above: ">", AtMost: "<=", Below: "<"}
-    return [f"{signs[type(m)]} {m.limit}" for m in limits]
+def _range(limits: list[Limit]) -> list[str]:
+    low, high = ([m for m in limits if m.sign[0] == side] for side in "><")
+    if not (low and high):
+        return [f"{m.sign} {m.value}" for m in limits]
+    left, right = "[" if low[0].sign == ">=" else "(", "]" if high[0].sign == "<=" else ")"
+    return [f"in {left}{low[0].value}, {high[0].value}{right}"]
 
 
 def _wrong() -> Any:

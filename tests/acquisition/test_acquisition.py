@@ -53,7 +53,7 @@ def test_gradients_match_finite_differences_plain_and_weighted(
     if field is not None:
         assert ctx.optima is not None
         credit = score(*gp.at_observations(), ctx.optima.z).credit
-        factor = credit_factor(gp, credit, CreditSettings(tau=3.0, field=field), 4)
+        factor = credit_factor(gp, credit, CreditSettings(strength=0.5, tau=3.0, field=field), 4)
     base, x = acquisition.bind(ctx), rng.random((100, 3))
     weighted, _ = weigh(base, base(x), acquisition.scale, [factor], x)
     x, h = rng.random((6, 3)), 1e-3 if name == "ts" else 1e-5
@@ -168,9 +168,9 @@ def test_central_differences_serve_a_score_without_gradient(rng: np.random.Gener
 def test_unknown_and_malformed_acquisitions_are_refused_by_name() -> None:
     with pytest.raises(SettingError, match=r"acquisition must be one of .* got 'pi'"):
         get_acquisition("pi")
-    with pytest.raises(SettingError, match=r"must be a name or have .bind"):
+    with pytest.raises(SettingError, match=r"must be a name or an acquisition: an object with .bind"):
         get_acquisition(3)
-    with pytest.raises(SettingError, match=r"UCB.beta must be a finite number >= 0, got -1"):
+    with pytest.raises(SettingError, match=r"UCB.beta must be a number in \[0, 1000000\], got -1"):
         UCB(beta=-1)
 
 
@@ -196,5 +196,5 @@ def test_the_default_exploits_at_every_turn_where_there_are_categoricals() -> No
 
 
 def test_alternate_needs_a_period_of_two_or_more() -> None:
-    with pytest.raises(SettingError, match=r"Alternate.period must be >= 2, got 1"):
+    with pytest.raises(SettingError, match=r"Alternate.period must be a whole number >= 2, got 1"):
         ccgbo.Alternate(period=1)

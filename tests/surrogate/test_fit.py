@@ -14,7 +14,7 @@ from ccgbo.surrogate.fit import HVARFNER, Energy, FitSettings, LengthscalePrior,
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import get_kernel
 
-MLE = FitSettings(lengthscale_prior=None, noise_prior=None, signal_prior=None)
+MLE = FitSettings(lengthscale_prior=None, noise_prior=None, signal_prior=None, trend_prior=None)
 
 
 def draw(n: int = 40, p: int = 3, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,7 @@ def draw(n: int = 40, p: int = 3, noise: float = 0.1, seed: int = 0) -> tuple[np
         FitSettings(kernel="matern32"),
         FitSettings(kernel="rbf", lengthscale_prior=HVARFNER),
         FitSettings(learn_signal=False, signal_prior=None),
-        FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)),
+        FitSettings(trend_prior=None),
     ],
 )
 @pytest.mark.parametrize("groups", [[0, 1, 2], [0, 1, 1]])
@@ -142,8 +142,8 @@ def test_a_fit_to_any_y_is_finite(y: np.ndarray) -> None:
 def test_bad_settings_name_the_field_the_rule_and_the_value() -> None:
     with pytest.raises(SettingError, match=r"kernel must be one of .* got 'cubic'"):
         FitSettings(kernel="cubic")
-    with pytest.raises(SettingError, match=r"refit_growth must be >= 0, got -1"):
+    with pytest.raises(SettingError, match=r"refit_growth must be a number >= 0, got -1"):
         FitSettings(refit_growth=-1)
-    with pytest.raises(SettingError, match=r"each_sd must be > 0, got 0"):
+    with pytest.raises(SettingError, match=r"each_sd must be a number in \[0.001, 1000\], got 0"):
         LengthscalePrior(each_sd=0)
     assert LogNormal(mean=0.0, sd=2.0).energy(2.0) == (0.5, 0.5)

@@ -13,7 +13,7 @@ from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import get_kernel, squared_distances
 from ccgbo.surrogate.trend import basis, basis_slope
 
-WITH, WITHOUT = FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)), FitSettings()
+WITH, WITHOUT = FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)), FitSettings(trend_prior=None)
 
 
 def test_the_basis_is_numpys_legendre_polynomials_and_orthonormal_on_the_cube() -> None:

@@ -53,7 +53,7 @@ class UCB(Validated):
     beta = 2.576 is the paper's. BoTorch and Optuna write mean + sqrt(beta) std: their beta is the square of this one.
     """
 
-    beta: Annotated[float, AtLeast(0), AtMost(1e6)] = 2.576
+    beta: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 2.576
     """Standard deviations above the mean."""
     scale: ClassVar[Scale] = "real"
     needs_optima: ClassVar[bool] = False

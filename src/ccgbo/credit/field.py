@@ -43,7 +43,7 @@ class CreditSettings(Validated):
     """How much credit acts: 0 switches it off, 1 lets it act in full. lambda of the paper.
 
     Left out, it is what suits the acquisition: 1 for ``Alternate`` and ``ThompsonSampling``, 0.5 for any other."""
-    tau: Annotated[float, OrNone(), AtLeast(0), AtMost(1e6)] = None  # type: ignore[assignment]
+    tau: Annotated[float, OrNone(), AtLeast(0), AtMost(1_000_000)] = None  # type: ignore[assignment]
     """How sharply credit tells regions apart. tau of the paper.
 
     Left out, it is what suits the acquisition: 20 for ``Alternate`` and ``ThompsonSampling``, 5 for any other."""

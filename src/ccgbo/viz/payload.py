@@ -184,7 +184,7 @@ def reproduction(space: Space, direction: Direction, settings: Settings, name: s
             "# space.json is at the end of this page, trials.json behind a button above the table of trials",
             'space = space_from_json(open("space.json").read())',
             'told = [t for t in json.load(open("trials.json")) if t["state"] == "complete"]',
-            f"settings = {settings!r}",
+            f"settings = {settings.describe()}",
             f"opt = Optimizer(space, direction={direction!r}, preset=settings)",
             'opt.tell_many([t["params"] for t in told], [t["value"] for t in told])',
         ]
@@ -192,7 +192,7 @@ def reproduction(space: Space, direction: Direction, settings: Settings, name: s
         "versions": {k: v for k, v in versions().items() if k in ("python", "ccgbo", "numpy", "scipy")},
         "shell": shell,
         "code": "\n".join(code),
-        "settings": repr(settings),
+        "settings": settings.describe(),
         "space": space_text,
     }
 
