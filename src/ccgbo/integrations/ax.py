@@ -22,6 +22,7 @@ from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceExha
 from ccgbo.optimizer import Optimizer
 from ccgbo.options import OptimizerOptions, check_options
 from ccgbo.records import Direction, Origin, Trial
+from ccgbo.validation import optional_whole_number
 
 try:
     from ax.core.data import Data
@@ -70,6 +71,7 @@ class CCGBOGenerationNode(ExternalGenerationNode):
         **settings: Unpack[OptimizerOptions],
     ) -> None:
         check_options(settings, CCGBOGenerationNode)
+        seed = optional_whole_number("seed", seed, at_least=0)
         super().__init__(
             name=name,
             suggested_experiment_status=suggested_experiment_status,

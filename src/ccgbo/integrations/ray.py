@@ -15,6 +15,7 @@ from ccgbo.optimizer import Optimizer
 from ccgbo.options import OptimizerOptions, check_options
 from ccgbo.records import Trial
 from ccgbo.space import Space
+from ccgbo.validation import optional_whole_number
 
 try:
     from ray import cloudpickle
@@ -52,6 +53,7 @@ class CCGBOSearch(Searcher):
         **settings: Unpack[OptimizerOptions],
     ) -> None:
         check_options(settings, CCGBOSearch)
+        seed = optional_whole_number("seed", seed, at_least=0)
         if isinstance(metric, list | tuple) or isinstance(mode, list | tuple):
             raise UnsupportedError(f"several objectives are out of scope: metric must be one name, got {metric!r}.")
         if mode is not None and mode not in DIRECTIONS:
