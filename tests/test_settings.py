@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import pickle
+import pydoc
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
@@ -343,6 +344,13 @@ def test_every_field_has_its_docstring(cls: type) -> None:
     documented = attribute_docstrings(cls)
     assert set(documented) == names
     assert all(text[0].isupper() and "." in text for text in documented.values())
+
+
+@pytest.mark.parametrize("cls", PLACES, ids=lambda cls: cls.__name__)
+def test_help_shows_what_every_field_means(cls: type) -> None:
+    text = " ".join(pydoc.render_doc(cls, renderer=pydoc.plaintext).replace("|", " ").split())
+    for name, meaning in attribute_docstrings(cls).items():
+        assert f"{name} {' '.join(meaning.split())}" in text
 
 
 def test_the_options_are_the_settings() -> None:

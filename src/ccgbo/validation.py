@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from ccgbo.errors import SettingError
+from ccgbo.field_docs import FieldDocs
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,10 @@ class Validated:
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        if "__slots__" in cls.__dict__:
+            cls.__slots__ = FieldDocs(cls)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         cls: Any = type(self)

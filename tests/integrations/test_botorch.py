@@ -94,6 +94,14 @@ def test_a_field_in_lengthscales_of_our_own_model_is_refused_for_a_botorch_model
         CreditWeightedAcquisitionFunction(acqf, bounds, settings=DEFAULT.credit, seed=0)
 
 
+def test_settings_without_strength_and_tau_have_what_suits_an_acquisition_weighed_every_time(model: Any) -> None:
+    base = analytic.UpperConfidenceBound(model, beta=4.0)
+    acqf = CreditWeightedAcquisitionFunction(base, UNIT, settings=CreditSettings(field="knn"), seed=0)
+    assert acqf.settings == KNN
+    with pytest.raises(SettingError, match="settings must be .*CreditSettings, got 3"):
+        CreditWeightedAcquisitionFunction(base, UNIT, settings=3, seed=0)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("settings", [KNN, SMOOTH], ids=["knn", "smooth"])
 def test_scores_and_weights_equal_the_cores_on_the_same_posterior(gp: GP, model: Any, settings: CreditSettings) -> None:
     acqf = CreditWeightedAcquisitionFunction(

@@ -30,7 +30,7 @@ from ccgbo.credit.field import CreditSettings, exponent
 from ccgbo.credit.scores import Scores, score
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
 from ccgbo.presets import DEFAULT, at_every_turn
-from ccgbo.validation import optional_whole_number
+from ccgbo.validation import check, optional_whole_number
 
 try:
     import torch
@@ -97,6 +97,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         if scale not in (None, "real", "nonnegative", "log"):
             raise SettingError(f"scale must be None, 'real', 'nonnegative' or 'log', got {scale!r}.")
         t = optional_whole_number("t", t, at_least=0)
+        settings = check("settings", settings, CreditSettings | None)
         if settings is not None and settings.field not in ("knn", "smooth"):
             raise SettingError(f"settings.field must be 'knn' or 'smooth' for BoTorch, got {settings.field!r}.")
         super().__init__(model=acq_function.model)
