@@ -98,7 +98,7 @@ def test_settings_without_strength_and_tau_have_what_suits_an_acquisition_weighe
     base = analytic.UpperConfidenceBound(model, beta=4.0)
     acqf = CreditWeightedAcquisitionFunction(base, UNIT, settings=CreditSettings(field="knn"), seed=0)
     assert acqf.settings == KNN
-    with pytest.raises(SettingError, match="settings must be .*CreditSettings, got 3"):
+    with pytest.raises(SettingError, match=r"settings must be .*CreditSettings, got 3"):
         CreditWeightedAcquisitionFunction(base, UNIT, settings=3, seed=0)  # type: ignore[arg-type]
 
 

@@ -140,7 +140,7 @@ def _reopen_settings(row: StudyRow, given: Given) -> tuple[Settings, bool]:
     if wanted is None and isinstance(given.preset, Settings):
         wanted = given.preset.acquisition
     acquisition: Acquisition | None = None if wanted is None else get_acquisition(wanted)
-    settings = settings_from_dict(row.settings, acquisition)
+    settings = settings_from_dict(row.settings, acquisition).in_force()
     if isinstance(given.preset, Settings):
         changed = resolve(given.preset, **given.settings)
     else:
