@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.
 export OMP_NUM_THREADS := 1
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test lint types fast heavy system docs clean
+.PHONY: demo test lint types fast heavy system docs outputs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/ccgbo demo
@@ -46,6 +46,11 @@ system:
 
 docs: $(VENV)/.test
 	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tools/check_links.py site
+
+# what the Python blocks of the pages print, written below them anew
+outputs: $(VENV)/.test
+	$(BIN)/python tools/doc_outputs.py README.md docs/*.md
 
 clean:
 	rm -rf $(VENV) build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
