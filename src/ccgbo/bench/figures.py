@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ccgbo.bench.illustration import GRID, forrester
+from ccgbo.arrays import Array
+from ccgbo.bench.illustration import GRID, TOY
 from ccgbo.bench.metrics import cumulative_regret, simple_regret
 from ccgbo.bench.results import Results, Row
 from ccgbo.bench.tables import name_of
 from ccgbo.bench.theory import weight_bounds
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import MissingExtraError
-
-Array = NDArray[np.float64]
 
 COLORS = {"ucb": "#555555", "ccgbo": "#c44e52", "random": "#bbbbbb", "wgp": "#4c72b0", "rgp": "#55a868",
           "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860"}  # fmt: skip
@@ -121,7 +119,7 @@ def _step(ax: Any, row: Row, t: int) -> None:
     seen = np.array(look["seen"])
     ax.fill_between(GRID, mean - 1.96 * std, mean + 1.96 * std, color="#4c72b0", alpha=0.2, linewidth=0)
     ax.plot(GRID, mean, color="#4c72b0", linewidth=1.2, label="posterior mean and 95 %")
-    ax.plot(GRID, forrester(GRID), color="black", linestyle="--", linewidth=0.9, label="objective")
+    ax.plot(GRID, TOY.values(GRID[:, None]), color="black", linestyle="--", linewidth=0.9, label="objective")
     height = np.array(look["acquisition"])
     scaled = -24.0 + 8.0 * height / max(float(height.max()), 1e-300)
     ax.plot(GRID, scaled, color="#55a868", linewidth=1.0, label="acquisition (scaled)")
