@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 Predicate = Callable[[dict[str, Any]], bool]
 
-ROUNDING = 1e-12  # of a sum, relative to the size of its terms
+ROUNDING = 1e-12  # by which a sum of grid values may miss its bound, relative to the size of its terms
+EPS = 2.0**-52  # rounding of one addition
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,16 @@ class LinearRows:
         A = np.array([[c.coefficients.get(name, 0.0) for name in space.names] for c in constraints])
         free = np.array([p.size == 0 for p in space.parameters])
         touches = ((A != 0.0) & free).any(axis=1)
-        for c, continuous in zip(constraints, touches, strict=True):
-            if continuous and c.lower == c.upper:
+        within = (2.0 + (A != 0.0).sum(axis=1)) * EPS  # what adding up in another order may change
+        for c, continuous, share in zip(constraints, touches, within, strict=True):
+            if continuous and c.upper - c.lower <= 2.0 * share * min(abs(c.lower), abs(c.upper)):
                 raise SpaceError(
-                    f"LinearConstraint.lower must be < upper over a continuous parameter, got {c!r}: such an equation "
-                    "leaves nothing to draw from; leave one parameter out and compute it from the others."
+                    "LinearConstraint.lower must be < upper over a continuous parameter, and by more than sums are "
+                    f"rounded, got {c!r}: such an equation leaves nothing to draw from; give it a width such as "
+                    "1e-9, or leave one parameter out and compute it from the others."
                 )
         lower, upper = np.array([c.lower for c in constraints]), np.array([c.upper for c in constraints])
-        return cls(A, lower, upper, np.where(touches, -ROUNDING, ROUNDING))
+        return cls(A, lower, upper, np.where(touches, -within, ROUNDING))
 
     def hold(self, values: Array) -> NDArray[np.bool_]:  # (n, d) own units -> (n,)
         with np.errstate(over="ignore", invalid="ignore"):  # a sum beyond the largest float satisfies no finite bound

@@ -23,6 +23,7 @@ from ccgbo.errors import ParamsError, SpaceError
 from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate
 from ccgbo.space.feasible import find_feasible, sample_feasible
 from ccgbo.space.parameters import Array, Categorical, Int, Parameter, as_parameter
+from ccgbo.space.polytope import Polytope
 
 NEAR = 1e-6  # of a continuous range: nobody needs an evaluation this near to another
 REST = 0.5  # coordinate of a parameter that is inactive or has one value
@@ -276,6 +277,15 @@ class Space(Mapping[str, Parameter]):
                 # a fresh dict for each, so that no predicate sees what another one did to it
                 ok[i] = all(bool(predicate(dict(params))) for predicate in self._predicates)
         return ok
+
+    @cached_property
+    def polytope(self) -> Polytope | None:
+        """The linear constraints as walks need them; None without any."""
+        return None if self.linear is None else Polytope(self, self.linear)
+
+    def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
+        """Points beside a narrow band of linear constraints moved onto it; others stay as they are."""
+        return U if self.polytope is None or not self.polytope.thin else self.polytope.repair(U)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
         """Uniform snapped points that satisfy the constraints."""
