@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from space_strategies import numbers
 
-from ccgbo import Bool, Categorical, Float, InfeasibleSpaceError, Int, LinearConstraint, Optimizer, Space, SpaceError
+from ccgbo import (
+    Bool,
+    Categorical,
+    Float,
+    InfeasibleSpaceError,
+    Int,
+    LinearConstraint,
+    Optimizer,
+    Space,
+    SpaceError,
+    SpaceExhaustedError,
+    Study,
+)
 
 FAST = {"n_initial": 3, "search": {"n_candidates": 32, "n_local": 16, "n_starts": 2, "steps": 5}}
 
@@ -330,9 +344,32 @@ def test_a_constraint_that_cannot_be_says_why(make: Any, told: str) -> None:
         make()
 
 
-def test_an_error_inside_a_predicate_reaches_the_user() -> None:
-    with pytest.raises(KeyError, match="nowhere"):
-        Optimizer({"x": (0.0, 1.0)}, constraint=lambda p: p["nowhere"] > 0, seed=0).ask()
+def test_an_error_inside_a_predicate_names_the_constraint_and_the_params() -> None:
+    def warm(params: dict[str, Any]) -> bool:
+        return bool(params["nowhere"] > 0)
+
+    with pytest.raises(SpaceError, match=r"constraint warm raised KeyError: 'nowhere' at the params \{'x': ") as caught:
+        Optimizer({"x": (0.0, 1.0)}, constraint=warm, seed=0).ask()
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (None, r"must return True or False, got None at the params \{'x': .*\}; is a return missing\?"),
+        ("yes", "must return True or False, got 'yes' at the params"),
+        (0.25, r"must return True or False, got 0\.25 at the params"),
+        (np.array([True, False]), "must return True or False, got array"),
+    ],
+)
+def test_a_predicate_that_returns_no_truth_value_is_refused(answer: Any, told: str) -> None:
+    with pytest.raises(SpaceError, match=told):
+        Optimizer({"x": (0.0, 1.0)}, constraint=lambda _: answer, seed=0).ask()
+
+
+@pytest.mark.parametrize("answer", [True, 1, np.True_, np.array(True)])
+def test_a_predicate_may_answer_in_the_words_of_numpy(answer: Any) -> None:
+    assert Optimizer({"x": (0.0, 1.0)}, constraint=lambda _: answer, seed=0).ask().id == 0
 
 
 def test_a_predicate_cannot_change_what_is_suggested() -> None:
@@ -360,3 +397,50 @@ def test_what_was_told_of_an_infeasible_space_still_has_its_credit() -> None:
     assert [row.credit for row in opt.credits()] == pytest.approx([0.1, 0.55, 1.0])
     with pytest.raises(InfeasibleSpaceError):
         opt.ask()
+
+
+# -- all or nothing
+
+
+def test_an_ask_for_more_points_than_are_free_gives_none_and_changes_nothing() -> None:
+    opt, other = (Optimizer({"a": (1, 3)}, seed=0) for _ in range(2))
+    before = json.dumps(opt.state_dict())
+    with pytest.raises(SpaceExhaustedError, match=r"only 3 of the 5 points asked for are free"):
+        opt.ask(5)
+    assert json.dumps(opt.state_dict()) == before
+    assert opt.pending == ()
+    assert [t.params for t in opt.ask(3)] == [t.params for t in other.ask(3)]
+    before = json.dumps(opt.state_dict())
+    with pytest.raises(SpaceExhaustedError, match="every point of the space"):
+        opt.ask(2)
+    assert json.dumps(opt.state_dict()) == before
+
+
+def test_an_ask_that_fails_in_a_predicate_changes_nothing() -> None:
+    down = False
+
+    def up(params: dict[str, Any]) -> bool:
+        if down:
+            raise RuntimeError("service down")
+        return bool(params["x"] < 0.9)
+
+    opt, other = (Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, constraint=up, seed=0, **FAST) for _ in range(2))
+    for _ in range(5):
+        for each in (opt, other):
+            trial = each.ask()
+            each.tell(trial, trial.params["x"])
+    before = json.dumps(opt.state_dict())
+    down = True
+    with pytest.raises(SpaceError, match="service down"):
+        opt.ask(2)
+    down = False
+    assert json.dumps(opt.state_dict()) == before
+    assert opt.ask().params == other.ask().params
+
+
+def test_a_study_that_cannot_give_all_points_gives_none(tmp_path: Path) -> None:
+    with Study(tmp_path / "s.db", {"a": (1, 3)}, seed=0) as study:
+        with pytest.raises(SpaceExhaustedError, match=r"only 3 of the 5 points asked for are free"):
+            study.ask(5)
+        assert study.trials == ()
+        assert {t.params["a"] for t in study.ask(3)} == {1, 2, 3}

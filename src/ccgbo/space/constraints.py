@@ -22,6 +22,25 @@ ROUNDING = 1e-12  # by which a sum of grid values may miss its bound, relative t
 EPS = 2.0**-52  # rounding of one addition
 
 
+def satisfied(predicate: Predicate, params: dict[str, Any]) -> bool:
+    """What a predicate says of a point; its failures are told as the constraint's."""
+    name = getattr(predicate, "__name__", repr(predicate))
+    try:
+        answer: Any = predicate(dict(params))  # a dict of its own, so that no predicate sees what another did to it
+    except Exception as error:
+        raise SpaceError(
+            f"constraint {name} raised {type(error).__name__}: {error} at the params {params!r}."
+        ) from error
+    if isinstance(answer, bool | np.bool_):
+        return bool(answer)
+    if (isinstance(answer, int | np.integer) and answer in (0, 1)) or (
+        isinstance(answer, np.ndarray) and answer.dtype == bool and answer.size == 1
+    ):
+        return bool(answer)
+    hint = "; is a return missing?" if answer is None else "."
+    raise SpaceError(f"constraint {name} must return True or False, got {answer!r} at the params {params!r}{hint}")
+
+
 @dataclass(frozen=True, slots=True)
 class LinearConstraint:
     """``lower <= sum(coefficients[name] * value) <= upper``, in the parameters' own units.

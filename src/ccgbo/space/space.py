@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate
+from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
 from ccgbo.space.feasible import find_feasible, sample_feasible
 from ccgbo.space.parameters import Array, Categorical, Int, Parameter, as_parameter
 from ccgbo.space.polytope import Polytope
@@ -274,8 +274,7 @@ class Space(Mapping[str, Parameter]):
         if self._predicates:
             rows = np.flatnonzero(ok)
             for i, params in zip(rows, self.decode_rows(U[rows]), strict=True):
-                # a fresh dict for each, so that no predicate sees what another one did to it
-                ok[i] = all(bool(predicate(dict(params))) for predicate in self._predicates)
+                ok[i] = all(satisfied(predicate, params) for predicate in self._predicates)
         return ok
 
     @cached_property
