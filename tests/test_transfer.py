@@ -146,6 +146,16 @@ def test_every_choice_survives_a_round_trip(choices: list[Any], kind: str, condi
             assert summary == f"told 0 pending trials, skipped {len(points) + 1} unchanged, added 0 new"
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("choices", [[None, "None"], [None, ""], ["", "a"]])
+def test_a_row_of_empty_cells_is_a_point_too(tmp_path: Path, kind: str, choices: list[Any]) -> None:
+    a, b = (ccgbo.Study(tmp_path / name, {"c": ccgbo.Categorical(choices)}) for name in ("a.db", "b.db"))
+    a.tell_many([{"c": c} for c in choices], [1.0, 2.0])
+    export_study(a, tmp_path / f"out.{kind}")
+    import_file(b, tmp_path / f"out.{kind}")
+    assert told(a.trials) == told(b.trials)
+
+
 def test_a_csv_file_has_no_cell_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
     texts = ["=HYPERLINK(A1)", "+1", "-1", "@x", "\tx", "\rx", "plain"]
     space = {"c": ccgbo.Categorical(texts), "x": (-1.0, 1.0)}
@@ -219,6 +229,8 @@ def test_an_id_and_a_value_are_enough(lab: ccgbo.Study, tmp_path: Path) -> None:
         "told 1 pending trial, skipped 0 unchanged, added 0 new, left 1 without a value"
     )
     assert [t.value for t in lab.trials[3:]] == [None, 0.25]
+    import_table(lab, [{"id": 3, "t": None, "catalyst": None, "value": 0.5}])
+    assert [t.value for t in lab.trials[3:]] == [0.5, 0.25]
     with pytest.raises(ccgbo.TellError, match=r"row 1: there must be the params, or the id of a trial, got id 99"):
         import_table(lab, [{"id": 99, "value": 1.0}])
     with pytest.raises(ccgbo.TellError, match=r"row 1: id must be a whole number, got 'four'"):

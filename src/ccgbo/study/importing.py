@@ -209,6 +209,8 @@ def _read_params(space: Space, row: Mapping[str, Any], as_text: bool) -> dict[st
     if isinstance(given, Mapping):
         return dict(given)
     cells = {name: row.get(f"params_{name}", row.get(name)) for name in space}
+    if not any(name in row or f"params_{name}" in row for name in space):
+        return None
     params, blank = {}, []
     for name, parameter in space.items():
         cell = cells[name]
@@ -219,10 +221,13 @@ def _read_params(space: Space, row: Mapping[str, Any], as_text: bool) -> dict[st
             blank.append(name)
         else:
             params[name] = read_cell(name, parameter, cell, as_text=as_text)
-    if not params and not is_missing(row.get("id")):
-        return None
+    empty = not params
     _fill_blanks(space, params, blank)
-    return params
+    return params if not empty or _is_complete(space, params) else None
+
+
+def _is_complete(space: Space, params: Mapping[str, Any]) -> bool:
+    return all(name in params or not _is_active(space, name, params) for name in space)
 
 
 def _fill_blanks(space: Space, params: dict[str, Any], blank: list[str]) -> None:
