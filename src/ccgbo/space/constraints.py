@@ -63,7 +63,7 @@ class LinearConstraint:
         object.__setattr__(self, "coefficients", {name: float(a) for name, a in self.coefficients.items()})
         for label in ("lower", "upper"):
             bound = getattr(self, label)
-            if not is_number(bound) or math.isnan(bound):
+            if not is_number(bound) or not (is_finite(bound) or bound in (math.inf, -math.inf)):
                 raise SpaceError(f"LinearConstraint.{label} must be a number, got {bound!r}.")
             object.__setattr__(self, label, float(bound))
         if self.lower > self.upper:

@@ -244,8 +244,8 @@ class Int(_Numeric):
             object.__setattr__(self, label, int(value))
         _check_range("Int", self.low, self.high)
         _check_log("Int", self.log)
-        if self.step < 1:
-            raise SpaceError(f"Int.step must be >= 1, got {self.step!r}.")
+        if not 1 <= self.step <= MAX_INT:
+            raise SpaceError(f"Int.step must be >= 1 and at most 2**48, got {self.step!r}.")
         if self.log and self.low < 1:
             raise SpaceError(f"Int.low must be >= 1 when log=True, got {self.low!r}.")
         if self.log and self.step != 1:

@@ -45,10 +45,7 @@ class Polytope:
         bounds = [(0.0, 0.0) if isinstance(p, Categorical) else (float(p.low), float(p.high)) for p in space.parameters]
         self._lows, self._highs = (np.array(column) for column in zip(*bounds, strict=True))
         self._spans = self._highs - self._lows
-        reach = np.abs(rows.A) @ self._spans
-        reach = np.where(reach > 0.0, reach, 1.0)
-        self.R = rows.A / reach[:, None]
-        self.lower, self.upper = rows.lower / reach, rows.upper / reach
+        self.R, self.lower, self.upper = _scaled(rows, self._spans)
         self._c = space.continuous
         self._low, self._span = self._lows[self._c], self._spans[self._c]
         self._log = np.array([getattr(space.parameters[j], "log", False) for j in self._c], dtype=np.bool_)
@@ -56,7 +53,7 @@ class Polytope:
         groups = list(_parallel(self.R).values())
         # one row is no wedge: what several leave together is looked up by linear programming
         programming = len(groups) > 1 and space.d <= PROGRAMS
-        shares = np.diag(1.0 / np.where(self._spans > 0.0, self._spans, 1.0))
+        shares = np.diag(1.0 / np.where(self._spans > 1e-300, self._spans, 1.0))
         self._extent = self._extents(shares) if programming else np.ones(space.d)  # (d,) of each coordinate
         self.width = np.full(len(self.R), np.inf)  # (r,) how far a row's sum can move within all of them
         thin = []
@@ -266,6 +263,17 @@ class Polytope:
         holds = (total >= self.lower + rounding) & (total <= self.upper - rounding)
         inner: Array = total - np.clip(total, self.lower + margin, self.upper - margin)
         return np.where(holds & (self.width > THIN), 0.0, inner)
+
+
+def _scaled(rows: LinearRows, spans: Array) -> tuple[Array, Array, Array]:
+    """The rows divided by how far each can move over the box."""
+    largest = np.abs(rows.A).max(axis=1)
+    largest = np.where(largest > 0.0, largest, 1.0)  # first, or numbers near the largest float would overflow
+    A = rows.A / largest[:, None]
+    with np.errstate(over="ignore"):
+        reach = np.abs(A) @ spans
+    reach = np.where((reach > 0.0) & np.isfinite(reach), reach, 1.0)
+    return A / reach[:, None], rows.lower / largest / reach, rows.upper / largest / reach
 
 
 def _parallel(R: Array) -> dict[tuple[float, ...], list[int]]:

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from ccgbo.errors import ParamsError, SpaceError
 from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
 from ccgbo.space.feasible import find_feasible, sample_feasible
-from ccgbo.space.parameters import Array, Categorical, Int, Parameter, as_parameter
+from ccgbo.space.parameters import Array, Categorical, Int, Parameter
 from ccgbo.space.polytope import Polytope
+from ccgbo.space.shorthand import as_parameter
 
 NEAR = 1e-6  # of a continuous range: nobody needs an evaluation this near to another
 REST = 0.5  # coordinate of a parameter that is inactive or has one value
@@ -42,7 +43,10 @@ class Space(Mapping[str, Parameter]):
         constraints: Sequence[LinearConstraint | Predicate] | LinearConstraint | Predicate = (),
     ) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
-            raise SpaceError(f"space must be a non-empty mapping of names to parameters, got {parameters!r}.")
+            raise SpaceError(
+                "space must be a non-empty mapping of names to parameters such as {'x': (0.0, 1.0)}, "
+                f"got {parameters!r}."
+            )
         for name in parameters:
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"parameter names must be non-empty text, got {name!r}.")

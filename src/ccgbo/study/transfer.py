@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
 from ccgbo.settings_io import storable_space
-from ccgbo.space import Categorical, Float, Int, Parameter, Space
+from ccgbo.space import Categorical, Parameter, Space
+from ccgbo.space.shorthand import from_optuna
 from ccgbo.study.cells import guard, is_missing, spell
 from ccgbo.study.importing import Imported, import_table
 from ccgbo.study.study import Study
@@ -228,10 +229,7 @@ def space_of_optuna(source: optuna.Study) -> Space:
 
 
 def _parameter_of_optuna(name: str, distribution: Any) -> Parameter:
-    kind = type(distribution).__name__
-    if kind == "CategoricalDistribution":
-        return Categorical(list(distribution.choices))
-    if kind not in ("FloatDistribution", "IntDistribution"):
-        raise UnsupportedError(f"{name}: {kind} of Optuna has no counterpart.")
-    cls = Float if kind == "FloatDistribution" else Int
-    return cls(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    parameter = from_optuna(distribution)
+    if parameter is None:
+        raise UnsupportedError(f"{name}: {type(distribution).__name__} of Optuna has no counterpart.")
+    return parameter
