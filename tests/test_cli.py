@@ -265,7 +265,7 @@ def test_an_exported_study_can_be_imported(folder: Path, here: Any, kind: str) -
     assert here("export", "tune.db", f"out.{kind}")[0] == f"wrote 8 trials to out.{kind}\n"
     study_in(folder, name="copy").close()
     out, _ = here("import", "tune.db", f"out.{kind}", "--name", "copy")
-    assert out == "told 7 trials to the study 'copy'\n"
+    assert out == "study 'copy': told 0 pending trials, skipped 0 unchanged, added 7 new, left 1 without a value\n"
     with ccgbo.Study(folder / "tune.db", name="copy") as study:
         copies = study.trials
     for trial, copy in zip(trials, copies, strict=True):
@@ -295,7 +295,7 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
     study_in(folder).close()
     (folder / "lab.csv").write_text("date,x,n,kind,score\nmonday,0.5,3.0,a,7.5\ntuesday,1,2,a,\n")
     out, _ = ccgbo_(folder, "import", "tune.db", "lab.csv", "--value", "score")
-    assert out == "told 1 trials to the study 'default'\n"
+    assert out == "study 'default': told 0 pending trials, skipped 0 unchanged, added 1 new, left 1 without a value\n"
     with ccgbo.Study(folder / "tune.db") as study:
         assert study.trials[0].params == {"x": 0.5, "n": 3, "kind": "a"}
         assert study.trials[0].value == 7.5

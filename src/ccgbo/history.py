@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,14 @@ class History:
         self._pending: dict[int, None] = {}
         self._failed: dict[int, None] = {}
         self._data: Data | None = None
+
+    def copy(self) -> History:
+        """A history of its own with the same trials."""
+        new = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict | list):
+                setattr(new, name, value.copy())
+        return new
 
     def add(
         self, u: Array, origin: Origin, why: Explanation | None = None, params: Mapping[str, Any] | None = None

@@ -9,7 +9,8 @@ The only stateful class of the library. It does no I/O; its state is plain data 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -21,7 +22,14 @@ from ccgbo.credit.field import credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths
 from ccgbo.credit.scores import Scores, score
 from ccgbo.design import design_points
-from ccgbo.errors import InfeasibleSpaceError, NoObservationsError, SettingError, TellError, UnsupportedError
+from ccgbo.errors import (
+    InfeasibleSpaceError,
+    NoObservationsError,
+    SettingError,
+    SpaceExhaustedError,
+    TellError,
+    UnsupportedError,
+)
 from ccgbo.explain import explain_choice, in_user_units
 from ccgbo.ground import Ground
 from ccgbo.history import History, outcome_of, table_rows
@@ -97,15 +105,40 @@ class Optimizer:
     @overload
     def ask(self, n: int) -> list[Trial]: ...
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """The next point to evaluate, or ``n`` of them; points still being evaluated are taken into account."""
-        if n is not None:
-            if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-                raise SettingError(f"n must be a whole number >= 1, got {n!r}.")
-            return [self.ask() for _ in range(n)]
-        with blas_threads(self._threads):
-            if self._in_design():
-                return self._history.add(self._design_point(), "design", Explanation(reason="initial design"))
-            return self._history.add(*self._suggest())
+        """The next point to evaluate, or ``n`` of them; points still being evaluated are taken into account.
+
+        All or nothing: an ask that raises leaves the optimizer as it was.
+        """
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+            raise SettingError(f"n must be a whole number >= 1, got {n!r}.")
+        trials: list[Trial] = []
+        with blas_threads(self._threads), self._all_or_nothing():
+            while len(trials) < (n or 1):
+                try:
+                    trials.append(self._ask_one())
+                except SpaceExhaustedError as error:
+                    if not trials:
+                        raise
+                    raise SpaceExhaustedError(
+                        f"only {len(trials)} of the {n} points asked for are free: {error}"
+                    ) from None
+        return trials[0] if n is None else trials
+
+    def _ask_one(self) -> Trial:
+        if self._in_design():
+            return self._history.add(self._design_point(), "design", Explanation(reason="initial design"))
+        return self._history.add(*self._suggest())
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        history, rng, designed = self._history.copy(), self._rng.bit_generator.state, self._designed
+        fitted, model = self._fitted, self._model
+        try:
+            yield
+        except BaseException:
+            self._history, self._designed, self._fitted, self._model = history, designed, fitted, model
+            self._rng.bit_generator.state = rng
+            raise
 
     def _suggest(self) -> tuple[Array, Any, Explanation]:
         t, model = self._history.iteration, self._posterior(commit=True)  # mu_t, sigma_t

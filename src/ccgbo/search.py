@@ -74,7 +74,7 @@ def near(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Arra
     for j in space.discrete:  # a small step seldom leaves a cell: draw anew instead, half of the time
         redraw = rng.random(n) < 0.5
         moved[:, j] = np.where(redraw, fresh[:, j], moved[:, j])
-    U = space.snap(np.clip(np.where(changed, moved, base), 0.0, 1.0))
+    U = space.repair(space.snap(np.clip(np.where(changed, moved, base), 0.0, 1.0)))
     return U[space.feasible(U)] if space.constraints else U
 
 
@@ -191,7 +191,7 @@ def _pull_back(space: Space, start: Array, end: Array) -> Array:
     """The farthest of the points 1, 1/2, 1/4, ... of the way that is feasible; the start is."""
     out, share, open_rows = start.copy(), 1.0, np.arange(len(start))
     while len(open_rows) and share > 1e-3:
-        tried = space.snap(start[open_rows] + share * (end[open_rows] - start[open_rows]))
+        tried = space.repair(space.snap(start[open_rows] + share * (end[open_rows] - start[open_rows])))
         ok = space.feasible(tried)
         out[open_rows[ok]] = tried[ok]
         open_rows, share = open_rows[~ok], share / 2.0

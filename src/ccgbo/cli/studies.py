@@ -190,7 +190,7 @@ def import_(
         raise click.UsageError("give either a TABLE or --optuna.")
     if table_file is not None:
         with Study(file, name=name) as study:
-            told = import_file(study, table_file, format=kind, value=value)
+            imported = import_file(study, table_file, format=kind, value=value)
     else:
         assert optuna is not None
         source = load_optuna(optuna, optuna_study)
@@ -200,8 +200,8 @@ def import_(
             direction = source.direction.name.lower()
             study = Study(file, space_of_optuna(source), name=name, direction=direction)  # type: ignore[arg-type]
         with study:
-            told = import_optuna(study, source)
-    click.echo(f"told {len(told)} trials to the study {study.name!r}")
+            imported = import_optuna(study, source)
+    click.echo(f"study {study.name!r}: {imported}")
 
 
 @click.command()

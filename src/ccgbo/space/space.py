@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate
+from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
 from ccgbo.space.feasible import find_feasible, sample_feasible
-from ccgbo.space.parameters import Array, Categorical, Int, Parameter, as_parameter
+from ccgbo.space.parameters import Array, Categorical, Int, Parameter
+from ccgbo.space.polytope import Polytope
+from ccgbo.space.shorthand import as_parameter
 
 NEAR = 1e-6  # of a continuous range: nobody needs an evaluation this near to another
 REST = 0.5  # coordinate of a parameter that is inactive or has one value
@@ -41,7 +43,10 @@ class Space(Mapping[str, Parameter]):
         constraints: Sequence[LinearConstraint | Predicate] | LinearConstraint | Predicate = (),
     ) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
-            raise SpaceError(f"space must be a non-empty mapping of names to parameters, got {parameters!r}.")
+            raise SpaceError(
+                "space must be a non-empty mapping of names to parameters such as {'x': (0.0, 1.0)}, "
+                f"got {parameters!r}."
+            )
         for name in parameters:
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"parameter names must be non-empty text, got {name!r}.")
@@ -273,9 +278,17 @@ class Space(Mapping[str, Parameter]):
         if self._predicates:
             rows = np.flatnonzero(ok)
             for i, params in zip(rows, self.decode_rows(U[rows]), strict=True):
-                # a fresh dict for each, so that no predicate sees what another one did to it
-                ok[i] = all(bool(predicate(dict(params))) for predicate in self._predicates)
+                ok[i] = all(satisfied(predicate, params) for predicate in self._predicates)
         return ok
+
+    @cached_property
+    def polytope(self) -> Polytope | None:
+        """The linear constraints as walks need them; None without any."""
+        return None if self.linear is None else Polytope(self, self.linear)
+
+    def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
+        """Points beside a narrow band of linear constraints moved onto it; others stay as they are."""
+        return U if self.polytope is None or not self.polytope.thin else self.polytope.repair(U)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
         """Uniform snapped points that satisfy the constraints."""

@@ -229,12 +229,27 @@ class Study:
     def add_told(self, trials: Iterable[Trial]) -> list[Trial]:
         """Take in finished trials from elsewhere under new ids, all or none."""
         with self._file.write() as connection:
-            first = self._file.by_id(connection, self._id).n_asked
-            new = [
-                replace(trial, id=first + i, params=plain_params(trial.params), origin="told")
-                for i, trial in enumerate(trials)
-            ]
-            self._file.add(connection, self._id, new, None)
+            return self._add_told(connection, trials)
+
+    def tell_rows(self, plan: Callable[[Mapping[int, Trial]], tuple[list[Trial], list[Trial]]]) -> list[Trial]:
+        """Take in outcomes of pending trials, and finished trials from elsewhere under new ids, in one write.
+
+        ``plan`` sees every trial as the file has it and returns both lists; what it raises leaves the file as it was.
+        """
+        with self._file.write() as connection:
+            self._refresh(connection)
+            done, told = plan(self._trials)
+            for trial in done:
+                self._file.finish(connection, self._id, trial)
+            return done + self._add_told(connection, told)
+
+    def _add_told(self, connection: sqlite3.Connection, trials: Iterable[Trial]) -> list[Trial]:
+        first = self._file.by_id(connection, self._id).n_asked
+        new = [
+            replace(trial, id=first + i, params=plain_params(trial.params), origin="told")
+            for i, trial in enumerate(trials)
+        ]
+        self._file.add(connection, self._id, new, None)
         return new
 
     def _scratch(self) -> Optimizer:
