@@ -107,6 +107,7 @@ class Polytope:
         return self._glide(U, rng) if len(self._c) else U
 
     def _glide(self, U: Array, rng: np.random.Generator) -> Array:
+        """Each point to a random place of a random line through it, within the constraints."""
         U, V = U.copy(), self._space.numbers(U)
         active = self._active(U)
         mask = _subsets(active, len(self.T) + 1, rng)
