@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from space_strategies import numbers
+from space_strategies import bounded_numbers, numbers
 
 from ccgbo import (
     Bool,
@@ -260,6 +260,33 @@ def test_a_tiny_corner_is_sampled_evenly() -> None:
     corner = LinearConstraint(dict.fromkeys(names, 1.0), upper=1e-9)
     U = Space(dict.fromkeys(names, (0.0, 1.0)), constraints=corner).sample(2000, np.random.default_rng(0))
     assert U.mean(axis=0) == pytest.approx(np.full(5, 1e-9 / 6), rel=0.1)
+
+
+@st.composite
+def banded(draw: st.DrawFn) -> Space:
+    """A float and up to three more numbers in one or two narrow bands around a point of the space."""
+    table = {f"p{i}": p for i, p in enumerate(draw(st.lists(bounded_numbers(), min_size=0, max_size=3)))}
+    table |= {"x": Float(-1.0, 2.0)}
+    inside = Space(table).sample(1, np.random.default_rng(draw(st.integers(0, 99))))
+    values = dict(zip(table, Space(table).numbers(inside)[0], strict=True))
+    bands = []
+    for _ in range(draw(st.integers(1, 2))):
+        a = {
+            name: draw(st.sampled_from([-2.0, -1.0, 0.5, 1.0])) / max(abs(p.low), abs(p.high))
+            for name, p in table.items()
+        }
+        middle, width = math.fsum(a[name] * v for name, v in values.items()), draw(st.sampled_from([1e-3, 1e-6, 1e-8]))
+        bands.append(LinearConstraint(a, lower=middle - width, upper=middle + width))
+    return Space(table, constraints=bands)
+
+
+@settings(max_examples=60)
+@given(banded())
+def test_any_narrow_band_with_a_point_in_it_is_found_and_kept_to(space: Space) -> None:
+    U = space.sample(8, np.random.default_rng(0))
+    assert space.feasible(U).all()
+    for params in space.decode_rows(U):
+        assert all(c.lower <= total(c, params) <= c.upper for c in space.constraints)  # type: ignore[arg-type, union-attr]
 
 
 def test_a_band_within_rounding_is_an_equation_and_says_so() -> None:

@@ -135,6 +135,10 @@ def test_spaces_that_cannot_be_searched_are_refused_by_name(spec: Any, error: ty
         convert_search_space(spec)
 
 
+def test_a_text_beside_parameters_of_the_core_is_a_constant() -> None:
+    assert convert_search_space({"x": Float(0.0, 1.0), "opt": "adam"}).space["opt"] == Categorical(["adam"])
+
+
 def test_a_space_of_the_core_brings_conditions_and_constraints() -> None:
     space = Space(
         {"kind": ["a", "b"], "x": (0.0, 1.0), "y": Float(0.0, 1.0, active_if={"kind": "b"})},

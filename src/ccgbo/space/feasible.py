@@ -35,7 +35,7 @@ SHRINKS = 12  # of a line, each by a random share
 def sample_feasible(space: Space, n: int, rng: np.random.Generator) -> Array:  # (n, d), snapped
     """``n`` points that satisfy every constraint."""
     found, drawn, batch = np.empty((0, space.d)), 0, max(2 * n, 16)
-    tries = 0 if space.polytope is not None and space.polytope.thin else TRIES * max(n, 32)
+    tries = 0 if space.polytope is not None and space.polytope.narrow else TRIES * max(n, 32)
     while len(found) < n and drawn < tries:
         U = space.snap(rng.random((batch, space.d)))
         found = np.concatenate([found, U[space.feasible(U)]])
@@ -132,13 +132,16 @@ def linear_middle(space: Space, rows: LinearRows) -> Array | None:  # (d,)
     walls_left[:, -1] = 1.0
     left = np.concatenate([np.hstack([A, depth])[above], np.hstack([-A, depth])[below], walls_left])
     right = np.concatenate([upper[above], -lower[below], walls_right])
-    result = milp(
-        np.append(np.zeros(d), -1.0),
-        integrality=np.append(integral, 0),
-        bounds=Bounds(np.zeros(d + 1), np.append(top, 1.0)),
-        constraints=LinearConstraint(left, -np.inf, right),
-        options={"time_limit": 5.0},
-    )
+    for presolve in (True, False):  # the former is faster, and wrong about some narrow bands over integers
+        result = milp(
+            np.append(np.zeros(d), -1.0),
+            integrality=np.append(integral, 0),
+            bounds=Bounds(np.zeros(d + 1), np.append(top, 1.0)),
+            constraints=LinearConstraint(left, -np.inf, right),
+            options={"time_limit": 5.0, "presolve": presolve},
+        )
+        if result.status != 2:
+            break
     if result.status == 2:  # proven infeasible
         return None
     u = np.full(d, 0.5)

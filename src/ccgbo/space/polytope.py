@@ -94,9 +94,9 @@ class Polytope:
         return out
 
     @property
-    def thin(self) -> bool:
-        """Whether there is a band so narrow that steps must be made for it."""
-        return len(self.T) > 0
+    def narrow(self) -> bool:
+        """Whether hardly any point of the box is feasible, because a sum is confined."""
+        return bool((self.width < THIN).any())
 
     # -- walks
 
@@ -107,6 +107,7 @@ class Polytope:
         return self._glide(U, rng) if len(self._c) else U
 
     def _glide(self, U: Array, rng: np.random.Generator) -> Array:
+        """Each point to a random place of a random line through it, within the constraints."""
         U, V = U.copy(), self._space.numbers(U)
         active = self._active(U)
         mask = _subsets(active, len(self.T) + 1, rng)
@@ -143,7 +144,7 @@ class Polytope:
 
     def _direction(self, mask: Mask, rng: np.random.Generator) -> Array:  # (n, c), shares of the ranges
         d, extent = rng.standard_normal(mask.shape) * mask, self._extent[self._c]
-        if not self.thin:
+        if not len(self.T):
             return d * extent
         T = self._T * extent
         across = self._T_width * rng.standard_normal((len(d), len(T)))
@@ -202,7 +203,7 @@ class Polytope:
         drawn = _subsets(np.tile(np.isin(np.arange(space.d), space.discrete), (len(U), 1)), 1, rng, most=2)
         moved = space.snap(np.where(drawn, rng.random(U.shape), U))
         weighs = np.zeros((len(U), len(self._c)), dtype=bool)
-        if self.thin:
+        if len(self.T):
             moved, weighs = self._make_up(U, moved, drawn, rng)
         ok = space.feasible(moved)
         if len(self._c) and self._log.any():
@@ -239,11 +240,11 @@ class Polytope:
     def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
         """Points moved onto the linear constraints along their continuous coordinates, as far as that leads."""
         out, rows = U.copy(), np.flatnonzero(~self._rows.hold(self._space.numbers(U)))
-        for _ in range(REPAIRS):
+        for i in range(REPAIRS):
             if not len(rows) or not len(self._c):
                 break
             V = self._space.numbers(out[rows])
-            excess = self._excess(V)
+            excess = self._excess(V, together=i % 2 == 0)
             active = self._active(out[rows])
             v = V[:, self._c]
             free, dz = active, np.zeros(v.shape)
@@ -255,14 +256,17 @@ class Polytope:
             rows = rows[~self._rows.hold(self._space.numbers(out[rows]))]
         return out
 
-    def _excess(self, V: Array) -> Array:  # (n, r)
-        """How far each row's sum is from the inner half of its band, or from its bound and a little more."""
+    def _excess(self, V: Array, *, together: bool) -> Array:  # (n, r)
+        """How far each row's sum is from the inner half of its band; of bands that hold only if all move ``together``.
+
+        Together they arrive in one round, unless the inner halves do not meet; one after the other they do then, too.
+        """
         total = V @ self.R.T
         rounding = 2.0 * np.abs(self._rows.slack) * (np.abs(V) @ np.abs(self.R).T)
         margin = np.minimum(np.maximum(0.25 * np.minimum(self.width, THIN), rounding), 0.5 * (self.upper - self.lower))
         holds = (total >= self.lower + rounding) & (total <= self.upper - rounding)
         inner: Array = total - np.clip(total, self.lower + margin, self.upper - margin)
-        return np.where(holds & (self.width > THIN), 0.0, inner)
+        return np.where(holds & ((self.width > THIN) | (not together)), 0.0, inner)
 
 
 def _scaled(rows: LinearRows, spans: Array) -> tuple[Array, Array, Array]:

@@ -288,7 +288,7 @@ class Space(Mapping[str, Parameter]):
 
     def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
         """Points beside a narrow band of linear constraints moved onto it; others stay as they are."""
-        return U if self.polytope is None or not self.polytope.thin else self.polytope.repair(U)
+        return U if self.polytope is None or not self.polytope.narrow else self.polytope.repair(U)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
         """Uniform snapped points that satisfy the constraints."""

@@ -188,6 +188,7 @@ def _read_outcome(row: Mapping[str, Any], column: str, as_text: bool) -> dict[st
         return outcome_of(_read_number("value", found), failed=False, noise_variance=noise, error=None)
     if row.get("state") == "failed":
         text = None if is_missing(error) else unguard(str(error)) if as_text else str(error)
+        text = None if text is None else text.encode("utf-8", "backslashreplace").decode()  # a file holds no surrogates
         return outcome_of(None, failed=True, noise_variance=None, error=text)
     if column not in row:
         raise TellError(f"there must be a column {column!r}, got {list(row)!r}.")
