@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ccgbo.storage import delete_study
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.serve import doorway
 
@@ -172,6 +173,86 @@ def test_another_study_of_the_file_can_be_chosen(shown: tuple[Browser, Path]) ->
     page.says(".tile:first-child", "41.5")
     page.driver.refresh()
     page.says("#title", "second")  # the address remembers it
+
+
+def selector(page: Browser) -> list[str]:
+    found: list[str] = page.js("[...document.querySelectorAll('#study option')].map(o => o.textContent)")
+    return found
+
+
+def test_the_list_of_studies_counts_what_is_told(shown: tuple[Browser, Path]) -> None:
+    page, path = shown
+    wait_for(lambda: selector(page) == ["net (12)"])
+    with Study(path) as study:
+        study.tell(13, 0.5)
+    wait_for(lambda: selector(page) == ["net (13)"])
+    Study(path, {"x": (0.0, 1.0)}, name="second", seed=0).close()
+    wait_for(lambda: selector(page) == ["net (13)", "second (0)"])
+    assert page.text("#title") == "net"
+
+
+def test_a_study_that_is_deleted_and_a_file_that_goes_are_said_above_what_was_last_read(
+    shown: tuple[Browser, Path],
+) -> None:
+    page, path = shown
+    Study(path, {"x": (0.0, 1.0)}, name="second", seed=0).close()
+    delete_study(path, "net")
+    page.says("#trouble", "The study 'net' was deleted from 'tune.db'; it has ['second']. Below is what was read last.")
+    assert page.text("#live") == "not up to date"
+    wait_for(lambda: selector(page) == ["second (0)", "net (deleted)"])
+    page.find("#study").send_keys("second")
+    page.says("#live", "live")
+    page.says(".tiles", "0 complete")
+    assert page.js("document.querySelector('#trouble').hidden")
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+    page.says("#trouble", "There is no file 'tune.db' any more: it was deleted or moved.")
+    with Study(path, {"x": (0.0, 1.0)}, name="second", seed=0) as study:
+        study.tell({"x": 0.5}, 41.5)
+        pending = study.ask()
+    page.says("#live", "live")
+    page.says(".tiles", "41.5")
+    page.says("#pending", f"Trial {pending.id}")
+    assert all("404" in complaint for complaint in page.complaints())
+
+
+def test_a_dashboard_that_ended_is_said_to_have_ended(page: Browser, study_path: Path) -> None:
+    with serving(study_path) as client:
+        page.open(client.address)
+        page.says("#live", "live")
+    page.says("#trouble", "The dashboard does not answer")
+    page.says("#live", "connection lost, trying again")
+    page.open("about:blank")
+    page.complaints()
+
+
+def test_the_page_asks_and_tells_while_somebody_else_works_on_the_study(shown: tuple[Browser, Path]) -> None:
+    page, path = shown
+    done = threading.Event()
+
+    def work() -> None:
+        with Study(path) as study:
+            while not done.wait(0.2):
+                study.tell(study.ask(), 0.1)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for value in ("0.5", "0.625"):
+            page.find("#ask").click()
+            page.says(".message", "is waiting for its value")
+            wait_for(lambda: page.focused().startswith("value-"))
+            mine = page.focused().removeprefix("value-")
+            page.press(*value, ENTER)
+            page.says(".message", f"Trial {mine} has the value {value}")
+            with Study(path) as study:
+                assert study.trials[int(mine)].value == float(value)
+    finally:
+        done.set()
+        worker.join()
+    with Study(path) as study:
+        states = [t.state for t in study.trials]
+    wait_for(lambda: completed(page) == states.count("complete"))
 
 
 def test_hostile_names_and_errors_are_shown_and_do_not_run(page: Browser, tmp_path: Path) -> None:

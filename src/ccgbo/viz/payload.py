@@ -26,7 +26,7 @@ from ccgbo.viz.lens import Layers, Lens, Source, optimizer_of, replay_credits
 from ccgbo.viz.story import credit_story
 
 MANY = 600  # observations beyond which grids are coarser
-LEAST_COLUMNS, MOST_COLUMNS = 6, 60  # of the credits over time
+LEAST_COLUMNS, MOST_COLUMNS = 4, 60  # of the credits over time
 ROWS = 600  # of them: a screen has no more lines
 MAPS = 6  # pairs of parameters
 
@@ -176,12 +176,12 @@ def _layers(layers: Layers) -> dict[str, Any]:
 
 def _over_time(source: Source, n: int) -> dict[str, Any]:
     """The credits of the past: each column is a model of up to n observations, each row one that ever had credit."""
-    columns = int(np.clip(60 * (MANY / max(n, 1)) ** 1.5, LEAST_COLUMNS, MOST_COLUMNS))
+    columns = int(np.clip(60 * (MANY / max(n, 1)) ** 1.7, LEAST_COLUMNS, MOST_COLUMNS))
     history = replay_credits(source, columns=columns)
-    credit = np.nan_to_num(history.credits, nan=-1.0)
-    told = np.flatnonzero(credit.max(axis=1, initial=-1.0) >= 0.0)
+    most = np.nan_to_num(history.credits, nan=-1.0).max(axis=1, initial=-1.0)
+    credited = np.flatnonzero(most >= 0.0)
     # stable: of equal ones the earlier; then in the order they were told
-    rows = np.sort(told[np.argsort(-credit[told].sum(axis=1), kind="stable")[:ROWS]])
+    rows = np.sort(credited[np.argsort(-most[credited], kind="stable")[:ROWS]])
     return {
         "id": [history.trial_ids[row] for row in rows],
         "of": len(history.trial_ids),

@@ -67,6 +67,11 @@ const ccgbo = (() => {
     return [low, high];
   }
 
+  function everyNth(ids, most) {
+    const step = Math.max(ids.length / most, 1);
+    return Array.from({ length: Math.min(ids.length, most) }, (_, k) => ids[Math.floor(k * step)]);
+  }
+
   // -- the data, looked up by trial
 
   class Data {
@@ -97,8 +102,7 @@ const ccgbo = (() => {
       const sorted = [...ids].sort((a, b) => (this.better(this.value(a), this.value(b)) ? -1 : 1));
       const keep = new Set([...sorted.slice(0, some), ...ids.slice(-some)]);
       const others = ids.filter((id) => !keep.has(id));
-      const step = others.length / (MOST_DRAWN - keep.size);
-      for (let k = 0; Math.floor(k) < others.length; k += step) keep.add(others[Math.floor(k)]);
+      for (const id of everyNth(others, MOST_DRAWN - keep.size)) keep.add(id);
       return (this.shown = ids.filter((id) => keep.has(id)));
     }
     value(id) {
@@ -132,5 +136,5 @@ const ccgbo = (() => {
     }
   }
 
-  return { Data, arrange, count, el, fill, label, number, range, say, short };
+  return { Data, arrange, count, el, everyNth, fill, label, number, range, say, short };
 })();

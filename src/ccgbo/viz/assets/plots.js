@@ -2,7 +2,7 @@
 "use strict";
 
 ccgbo.plots = (() => {
-  const { el, label, number, range, short } = ccgbo;
+  const { el, everyNth, label, number, range, short } = ccgbo;
   const BLUE = "#0072B2", RED = "#D55E00", GREEN = "#009E73", GREY = "#7b8794", INK = "#1f2933";
   const LAYERS = {  // of a map: title, colours
     mean: ["predicted value", "Viridis"],
@@ -82,11 +82,6 @@ ccgbo.plots = (() => {
       y.push(y[y.length - 1]);
     }
     return { x, y };
-  }
-
-  function everyNth(ids, most) {
-    const step = Math.max(ids.length / most, 1);
-    return Array.from({ length: Math.min(ids.length, most) }, (_, k) => ids[Math.floor(k * step)]);
   }
 
   function progress(data) {

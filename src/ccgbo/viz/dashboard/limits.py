@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import Any
-
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 10.0  # for a whole request to arrive
@@ -29,7 +27,8 @@ class LimitedProtocol(H11Protocol):
         self._late: asyncio.TimerHandle | None = None
         self._begin_to_wait()
         if len(self.connections) > most_connections():
-            waiting: list[Any] = [c for c in self.connections if c.waits and not c.transport.is_closing()]
+            ours = [c for c in self.connections if isinstance(c, LimitedProtocol)]
+            waiting = [c for c in ours if c.waits and not c.transport.is_closing()]
             min(waiting, key=lambda connection: connection.since).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
