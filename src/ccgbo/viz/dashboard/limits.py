@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 10.0  # for a whole request to arrive
