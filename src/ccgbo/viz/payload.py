@@ -25,7 +25,7 @@ from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import Layers, Lens, Source, optimizer_of, replay_credits
 from ccgbo.viz.story import credit_story
 
-MANY = 600  # observations beyond which grids are coarser
+GRIDS = {600: (61, 33), 2000: (31, 21), math.inf: (31, 15)}  # points of slices and maps, by observations at most
 LEAST_COLUMNS, MOST_COLUMNS = 4, 60  # of the credits over time
 ROWS = 600  # of them: a screen has no more lines
 MAPS = 6  # pairs of parameters
@@ -99,16 +99,20 @@ def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
         return
     first = _credits(lens)
     yield first
-    n = len(lens.trials)
-    shares = importance(lens)
-    names = list(shares)
-    slices = [_slice(lens, name, 61 if n <= MANY else 31) for name in names[:12] if _has(lens, name)]
-    maps = [_map(lens, x, y, 33 if n <= MANY else 21) for x, y in islice(_pairs(lens, names), MAPS)]
-    yield first | {
+    views, n = _views(lens), len(lens.trials)
+    del lens  # its model need not lie in memory beside those of the past
+    yield first | views | {"over_time": _over_time(opt, n)}
+
+
+def _views(lens: Lens) -> dict[str, Any]:
+    """What takes the model at many points: importance, slices and maps; coarser where each point costs more."""
+    n, shares = len(lens.trials), importance(lens)
+    along, across = next(grids for most, grids in GRIDS.items() if n <= most)
+    pairs = islice(_pairs(lens, list(shares)), MAPS)
+    return {
         "importance": [[name, _short(value, 4)] for name, value in shares.items()],
-        "slices": slices,
-        "maps": maps,
-        "over_time": _over_time(opt, n),
+        "slices": [_slice(lens, name, along) for name in list(shares)[:12] if _has(lens, name)],
+        "maps": [_map(lens, x, y, across) for x, y in pairs],
     }
 
 
@@ -176,7 +180,7 @@ def _layers(layers: Layers) -> dict[str, Any]:
 
 def _over_time(source: Source, n: int) -> dict[str, Any]:
     """The credits of the past: each column is a model of up to n observations, each row one that ever had credit."""
-    columns = int(np.clip(60 * (MANY / max(n, 1)) ** 1.7, LEAST_COLUMNS, MOST_COLUMNS))
+    columns = int(np.clip(MOST_COLUMNS * (600 / max(n, 1)) ** 1.7, LEAST_COLUMNS, MOST_COLUMNS))
     history = replay_credits(source, columns=columns)
     most = np.nan_to_num(history.credits, nan=-1.0).max(axis=1, initial=-1.0)
     credited = np.flatnonzero(most >= 0.0)
