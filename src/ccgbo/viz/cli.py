@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
@@ -43,7 +43,7 @@ def dashboard(file: Path, host: str, port: int, show: bool, token: bool) -> None
     """
     from ccgbo.viz.dashboard.serve import doorway, serve
 
-    with ExitStack() as stack:
+    with suppress(KeyboardInterrupt), ExitStack() as stack:  # Ctrl-C is how it ends
 
         def say(address: str) -> None:
             click.echo(f"dashboard of {file} at {address} (Ctrl-C ends it)")

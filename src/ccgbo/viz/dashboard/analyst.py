@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import ccgbo
 from ccgbo.errors import CcgboError
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.words import without_folder
@@ -102,7 +101,7 @@ def child_command(path: Path) -> list[str]:
 
 def import_path(path: Sequence[str]) -> list[str]:
     """An import path without the current folder; it comes last if this package itself lies in it."""
-    here, home = Path().resolve(), Path(ccgbo.__file__).parents[1]
+    here, home = Path().resolve(), Path(__file__).parents[3]
     out = [entry for entry in path if Path(entry).resolve() != here]
     return out if home.resolve() != here else [*out, str(home)]
 

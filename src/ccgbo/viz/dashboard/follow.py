@@ -181,11 +181,12 @@ class Followers:
         return f"{self.path.name!r} has no study {name!r}{there}."
 
     def studies(self) -> list[StudyInfo]:
-        """Every study at a glance; at most a second old."""
+        """Every study at a glance; their counts are at most a second old."""
         with self._lock:
-            (*_, counter), _ = self._look()
+            (*_, counter), names = self._look()
             known, at, infos = self._infos
-            if known != counter and time.monotonic() - at >= LISTED:
+            old = time.monotonic() - at >= LISTED or [info.name for info in infos] != names
+            if known != counter and old:
                 assert self._file is not None
                 with self._file.read() as connection:
                     infos = self._file.infos(connection)
