@@ -131,14 +131,6 @@ class Database:
                 raise StudyNotFoundError(f"there is no study file {path!r}.")
             if not self.path.parent.is_dir():
                 raise StorageError(f"cannot create {path!r}: the folder {str(self.path.parent)!r} does not exist.")
-            return
-        try:
-            with self.path.open("rb") as file:
-                head = file.read(len(MAGIC))
-        except OSError as error:
-            raise StorageError(f"cannot read {path!r}: {error.strerror}.") from None
-        if head and head != MAGIC:
-            raise StorageError(f"{path!r} is not a study file.")
 
     def _connect(self, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
         uri = f"file:{quote(str(self.path.absolute()))}?mode={mode}" + ("&immutable=1" if immutable else "")
