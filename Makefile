@@ -69,7 +69,7 @@ docs: $(VENV)/.test
 
 # what the Python blocks of the pages print, written below them anew
 outputs: $(VENV)/.test
-	$(BIN)/python tools/doc_outputs.py README.md docs/*.md
+	$(BIN)/python tools/doc_outputs.py README.md docs/*.md $(addprefix docs/integrations/,optuna.md sklearn.md botorch.md ax.md)
 
 clean:
 	rm -rf $(VENV) .venv-minimum build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

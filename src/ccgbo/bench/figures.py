@@ -17,7 +17,10 @@ from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import MissingExtraError
 
 COLORS = {"ucb": "#555555", "ccgbo": "#c44e52", "random": "#bbbbbb", "wgp": "#4c72b0", "rgp": "#55a868",
-          "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860"}  # fmt: skip
+          "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860",
+          "default": "#c44e52", "optuna-gp": "#4c72b0", "optuna-tpe": "#64b5cd", "botorch-logei": "#55a868",
+          "botorch-ucb": "#ccb974", "bayes-opt": "#8172b2", "ax": "#8c613c"}  # fmt: skip
+ARRIVED = 1e-8  # regret below which curves are not told apart
 QUANTITIES: dict[str, Callable[[Row], Array]] = {"simple": simple_regret, "cumulative": cumulative_regret}
 
 
@@ -68,10 +71,11 @@ def regret_curves(results: Results, quantity: str = "simple", *, log: bool = Fal
                 continue
             curves = np.array([QUANTITIES[quantity](results.row(problem, method, seed)) for seed in seeds])
             t = np.arange(curves.shape[1], dtype=float) + (quantity == "cumulative")
-            band(ax, t, curves, colors[method], name_of(method), bold=method.startswith("ccgbo"))
+            band(ax, t, curves, colors[method], name_of(method), bold=method.startswith("ccgbo") or method == "default")
         ax.set_title(problem, fontsize=9)
         if log:
             ax.set_yscale("log")
+            ax.set_ylim(bottom=max(ax.get_ylim()[0], ARRIVED))
     axes[0].set_ylabel(f"{quantity} regret", fontsize=8)
     for ax in axes:
         ax.set_xlabel("iteration", fontsize=8)
