@@ -9,7 +9,7 @@ import ccgbo
 
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
-    "errors", "versions", "records", "space", "design", "surrogate", "ascent", "threads", "credit", "acquisition",
+    "errors", "versions", "text", "records", "space", "design", "surrogate", "ascent", "threads", "credit", "acquisition",
     "search", "presets", "settings_io", "model", "history", "ground", "explain", "optimizer",
     "storage", "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip

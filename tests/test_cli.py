@@ -17,8 +17,9 @@ import pytest
 
 import ccgbo
 from ccgbo.cli import main
-from ccgbo.cli.command import Command, CommandFailed, by_json_key, by_regex, fill, last_number
+from ccgbo.cli.command import Command, CommandFailed, by_json_key, by_regex, fill, last_number, places
 from ccgbo.cli.table import table
+from ccgbo.running import CannotEvaluate
 
 SPACE = """
 [parameters.x]
@@ -154,7 +155,7 @@ def test_show_and_list_work_before_the_first_trial(folder: Path, here: Any) -> N
     assert json.loads(here("list", "tune.db", "--json")[0])[0]["n_trials"] == 0
 
 
-def test_list_requeue_and_delete(folder: Path, here: Any) -> None:
+def test_list_release_and_delete(folder: Path, here: Any) -> None:
     with study_in(folder, 2, name="one") as study:
         study.ask(2)
     study_in(folder, 1, name="two").close()
@@ -163,11 +164,11 @@ def test_list_requeue_and_delete(folder: Path, here: Any) -> None:
         ["one", "maximize", "2", "0", "2"],
         ["two", "maximize", "1", "0", "0"],
     ]
-    assert ccgbo_(folder, "requeue", "tune.db", "--name", "one")[0] == "requeued 0 trials\n"
-    assert here("requeue", "tune.db", "--name", "one", 3)[0] == "requeued 1 trials: 3\n"
-    assert here("requeue", "tune.db", "--name", "one", "--all")[0] == "requeued 2 trials: 2, 3\n"
+    assert ccgbo_(folder, "release", "tune.db", "--name", "one")[0] == "released 0 trials\n"
+    assert here("release", "tune.db", "--name", "one", 3)[0] == "released 1 trial: 3\n"
+    assert here("release", "tune.db", "--name", "one", "--all")[0] == "released 2 trials: 2, 3\n"
     _, err = ccgbo_(folder, "delete", "tune.db", "--name", "two", code=1)  # nobody answers
-    assert "Delete the study 'two' with 1 trials?" in err
+    assert "Delete the study 'two' with 1 trial?" in err
     assert here("delete", "tune.db", "--name", "two", "--yes")[0] == "deleted study 'two' from tune.db\n"
     assert [info.name for info in ccgbo.list_studies(folder / "tune.db")] == ["one"]
 
@@ -295,7 +296,7 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
     study_in(folder).close()
     (folder / "lab.csv").write_text("date,x,n,kind,score\nmonday,0.5,3.0,a,7.5\ntuesday,1,2,a,\n")
     out, _ = ccgbo_(folder, "import", "tune.db", "lab.csv", "--value", "score")
-    assert out == "told 1 trials to the study 'default'\n"
+    assert out == "told 1 trial to the study 'default'\n"
     with ccgbo.Study(folder / "tune.db") as study:
         assert study.trials[0].params == {"x": 0.5, "n": 3, "kind": "a"}
         assert study.trials[0].value == 7.5
@@ -321,7 +322,7 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
         (["init", "tune.db", "--space", "space.toml"], 1, "already has a study 'default'"),
         (["tell", "tune.db", "0"], 2, "give either a VALUE or --failed"),
         (["tell", "tune.db", "0", "high"], 2, "'high' is not a valid float"),
-        (["tell", "tune.db", "99", "1.0"], 1, "no trial is known as 99"),
+        (["tell", "tune.db", "99", "1.0"], 1, "there is no trial 99 in 'tune.db'"),
         (["run", "tune.db", "-n", "5"], 2, "Missing argument 'COMMAND...'"),
         (["run", "tune.db", "-n", "5", "--", "echo", "{lr}"], 1, "{lr} in '{lr}' must be a parameter of the space"),
         (["run", "tune.db", "-n", "5", "--value-regex", "(", "--", "echo"], 1, "must be a regular expression"),
@@ -366,7 +367,7 @@ def test_debug_shows_the_traceback(folder: Path) -> None:
 
 def test_every_command_has_help(folder: Path, here: Any) -> None:
     out, _ = ccgbo_(folder, "--help")
-    for name in ("init", "ask", "tell", "run", "show", "list", "export", "import", "requeue", "delete", "demo"):
+    for name in ("init", "ask", "tell", "run", "show", "list", "export", "import", "release", "delete", "demo"):
         assert f"\n  {name} " in out
     assert "{lr}" in here("run", "--help")[0]
     assert here("--version")[0] == f"ccgbo {ccgbo.__version__}\n"
@@ -388,7 +389,7 @@ def test_the_shell_completes_commands_and_options(folder: Path) -> None:
         assert err == ""
         return [line.partition(",")[2] for line in out.splitlines()]
 
-    assert complete("re") == ["requeue", "report"]
+    assert complete("re") == ["release", "report"]
     assert complete("init tune.db --pre") == ["--preset"]
     assert complete("init tune.db --preset p") == ["paper"]
 
@@ -398,9 +399,10 @@ def test_the_shell_completes_commands_and_options(folder: Path) -> None:
 
 def test_places_are_filled_and_doubled_braces_stay() -> None:
     params = {"lr": 1e-5, "n": 3, "on": True, "kind": "a b; c"}
-    assert fill("--lr={lr}", params) == "--lr=1e-05"
-    assert fill("{n}-{kind}-{on}", params) == "3-a b; c-true"
-    assert fill("{{n}} {'json': 1} {} {inactive}|", params) == "{n} {'json': 1} {} |"
+    where = places([*params, "inactive"])
+    assert fill("--lr={lr}", params, where) == "--lr=1e-05"
+    assert fill("{n}-{kind}-{on}", params, where) == "3-a b; c-true"
+    assert fill("{{n}} {'json': 1} {} {inactive}| {print $1}", params, where) == "{n} {'json': 1} {} | {print $1}"
 
 
 @pytest.mark.parametrize(
@@ -444,8 +446,12 @@ def test_a_program_that_hangs_or_is_missing_fails_in_words(tmp_path: Path) -> No
     with pytest.raises(CommandFailed, match="stopped after 3 s"):
         slow(x=1.0)
     assert not is_running(int((tmp_path / "pid").read_text())), "the program's child was left behind"
-    with pytest.raises(CommandFailed, match="cannot start 'no-such-program'"):
+    with pytest.raises(CannotEvaluate, match="cannot start 'no-such-program'"):
         Command(["no-such-program"], ["x"], parse=last_number)(x=1.0)
+    with pytest.raises(CommandFailed, match="cannot start 'no-such-program'"):  # a parameter chose it
+        Command(["{x}"], ["x"], parse=last_number)(x="no-such-program")
+    with pytest.raises(CommandFailed, match="killed by signal 40"):
+        Command(["sh", "-c", "kill -40 $$"], ["x"], parse=last_number)(x=1.0)
     with pytest.raises(CommandFailed, match="killed by SIGKILL"):
         Command(["sh", "-c", "kill -9 $$"], ["x"], parse=last_number)(x=1.0)
 

@@ -120,10 +120,10 @@ def test_the_size_of_an_unknown_executor_must_be_given() -> None:
     ("option", "message"),
     [
         ({"n_workers": 0}, "n_workers must be a whole number >= 1, got 0"),
-        ({"timeout": 0.0}, r"timeout must be None or > 0 seconds, got 0\.0"),
-        ({"patience": 0}, "patience must be None or >= 1, got 0"),
+        ({"timeout": 0.0}, r"timeout must be None, a number of seconds > 0 or a text such as '30min', got 0\.0"),
+        ({"patience": 0}, "patience must be a whole number >= 1, got 0"),
         ({"target": float("nan")}, "target must be None or a number, got nan"),
-        ({"on_error": "ignore"}, "on_error must be 'record' or 'raise', got 'ignore'"),
+        ({"on_error": "ignore"}, "on_error must be 'record', 'continue' or 'raise', got 'ignore'"),
     ],
 )
 def test_wrong_options_are_named(option: dict[str, Any], message: str) -> None:
@@ -173,19 +173,60 @@ def test_a_value_that_is_no_number_is_a_failure_and_several_values_stop_the_run(
         quiet(memory(3), lambda x, y: (x, y))
 
 
-def test_a_broken_pool_gives_its_trials_back(tmp_path: Path) -> None:
+@pytest.mark.heavy
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_trial_that_kills_its_process_is_failed_and_the_run_goes_on(tmp_path: Path, kept: bool) -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        if kept:
+            with ccgbo.Study(tmp_path / "s.db", SPACE, seed=0) as study:
+                result = study.run(suicidal, 6, executor=executor, progress=False)
+        else:
+            result = quiet(memory(6), suicidal, executor=executor)
+    assert [t.id for t in result.trials] == list(range(6))
+    for trial in result.trials:  # the innocent that ran beside a guilty one have their values
+        assert trial.state == ("failed" if trial.params["x"] > 0.5 else "complete")
+        assert (trial.state == "failed") == ("died, 2 times" in (trial.error or ""))
+    assert {t.state for t in result.trials} == {"failed", "complete"}
+    assert result.stopped == "all trials done"
+
+
+class Breaking(ProcessPoolExecutor):
+    """One of a kind that nobody knows how to make again."""
+
+
+@pytest.mark.heavy
+def test_a_pool_that_cannot_be_rebuilt_releases_its_trials_and_says_so(tmp_path: Path) -> None:
     with ccgbo.Study(tmp_path / "s.db", SPACE, seed=0) as study:
         with (
-            ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor,
-            pytest.raises(BrokenProcessPool),
+            Breaking(2, mp_context=get_context("spawn")) as executor,
+            pytest.raises(
+                ccgbo.ObjectiveError, match=r"a process died while trials \[.*the trials were released"
+            ) as info,
         ):
             study.run(suicidal, 12, executor=executor, progress=False)
-        left = [t for t in study.trials if t.state == "pending"]
-        assert left
-        assert study.ask() == left[0]
-        study.requeue(left[0].id)
+        assert isinstance(info.value.__cause__, BrokenProcessPool)
         done = study.run(f, 12, progress=False)
     assert [t.state for t in done.trials] == ["complete"] * 12
+
+
+class Diverged(Exception):
+    def __init__(self, step: int, loss: float) -> None:
+        super().__init__(f"diverged at step {step}: {loss}")
+
+
+def diverging(x: float, y: float) -> float:
+    if x > 0.5:
+        raise Diverged(3, 1e9)
+    return f(x, y)
+
+
+@pytest.mark.heavy
+def test_an_exception_that_cannot_be_unpickled_breaks_no_pool() -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        result = quiet(memory(8), diverging, executor=executor)
+    failed = [t for t in result.trials if t.state == "failed"]
+    assert failed and len(failed) < 8
+    assert all("Diverged: diverged at step 3" in (t.error or "") and "in diverging" in (t.error or "") for t in failed)
 
 
 def test_a_finite_space_ends_the_run_when_it_is_used_up(tmp_path: Path) -> None:
@@ -336,14 +377,16 @@ def test_ctrl_c_lets_running_evaluations_finish(tmp_path: Path) -> None:
 
 
 def test_a_second_ctrl_c_gives_the_running_evaluations_up(tmp_path: Path) -> None:
-    process = start(tmp_path / "s.db", workers=2, seconds=2.0)
+    process = start(tmp_path / "s.db", workers=2, seconds=600.0)  # nor are the threads waited for at the exit
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
     while "waiting for 2" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-    assert process.returncode != 0
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "interrupted 0\n")
+    assert "Traceback" not in err
+    assert "2 evaluations may still run on, but will not be recorded. Run the same line again to go on." in err
     with ccgbo.Study(tmp_path / "s.db") as study:
         assert [t.id for t in study.ask(2)] == [0, 1]
 
