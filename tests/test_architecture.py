@@ -9,8 +9,8 @@ import ccgbo
 
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
-    "errors", "versions", "text", "records", "space", "design", "surrogate", "ascent", "threads", "credit", "acquisition",
-    "search", "presets", "settings_io", "model", "history", "ground", "explain", "optimizer",
+    "errors", "versions", "text", "records", "space", "design", "surrogate", "ascent", "threads", "credit",
+    "acquisition", "search", "presets", "settings_io", "model", "history", "ground", "explain", "optimizer",
     "storage", "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another

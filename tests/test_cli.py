@@ -437,23 +437,35 @@ def test_values_by_regex_and_by_json_key() -> None:
             parse(text)
 
 
+def once(*arguments: str, timeout: float | None = None, **params: Any) -> float:
+    with Command(arguments, list(params), parse=last_number, timeout=timeout) as program:
+        return program(**params)
+
+
 def test_a_program_that_hangs_or_is_missing_fails_in_words(tmp_path: Path) -> None:
     hang = (
         "import subprocess, sys, pathlib; child = subprocess.Popen(['sleep', '60']);"
         " pathlib.Path(sys.argv[1]).write_text(str(child.pid)); child.wait()"
     )
-    slow = Command([sys.executable, "-c", hang, str(tmp_path / "pid")], ["x"], parse=last_number, timeout=3.0)
     with pytest.raises(CommandFailed, match="stopped after 3 s"):
-        slow(x=1.0)
+        once(sys.executable, "-c", hang, str(tmp_path / "pid"), timeout=3.0)
     assert not is_running(int((tmp_path / "pid").read_text())), "the program's child was left behind"
     with pytest.raises(CannotEvaluate, match="cannot start 'no-such-program'"):
-        Command(["no-such-program"], ["x"], parse=last_number)(x=1.0)
+        once("no-such-program")
     with pytest.raises(CommandFailed, match="cannot start 'no-such-program'"):  # a parameter chose it
-        Command(["{x}"], ["x"], parse=last_number)(x="no-such-program")
-    with pytest.raises(CommandFailed, match="killed by signal 40"):
-        Command(["sh", "-c", "kill -40 $$"], ["x"], parse=last_number)(x=1.0)
+        once("{x}", x="no-such-program")
     with pytest.raises(CommandFailed, match="killed by SIGKILL"):
-        Command(["sh", "-c", "kill -9 $$"], ["x"], parse=last_number)(x=1.0)
+        once("sh", "-c", "kill -9 $$")
+    with pytest.raises(CommandFailed, match="killed by signal 40"):  # which has no name
+        once("sh", "-c", "kill -40 $$")
+    with pytest.raises(CommandFailed, match="cannot pass the parameters"):
+        once("echo", "{x}", x="a\0b")
+
+
+def test_a_program_that_left_a_child_behind_has_its_value_and_the_child_ends(tmp_path: Path) -> None:
+    line = f"sleep 4321 & echo $! > {tmp_path / 'pid'}; echo 0.5"
+    assert once("sh", "-c", line, timeout=60.0) == 0.5
+    assert not is_running(int((tmp_path / "pid").read_text()))
 
 
 def is_running(pid: int) -> bool:
@@ -468,7 +480,7 @@ def is_running(pid: int) -> bool:
 
 def test_the_parameters_are_in_the_environment_too() -> None:
     code = "import json, os; print(json.loads(os.environ['CCGBO_PARAMS'])['x'])"
-    assert Command([sys.executable, "-c", code], ["x"], parse=last_number)(x=0.1 + 0.2) == 0.1 + 0.2
+    assert once(sys.executable, "-c", code, x=0.1 + 0.2) == 0.1 + 0.2
 
 
 def test_a_table_aligns_numbers_to_the_right() -> None:

@@ -20,7 +20,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from ccgbo.cli.groups import Groups
 from ccgbo.errors import SettingError
@@ -69,10 +69,8 @@ class Command:
         program = self._arguments[0]
         if self._fixed and shutil.which(program) is None:
             there = os.path.dirname(program) and os.path.exists(program)
-            raise CannotEvaluate(
-                f"cannot start {program!r}: "
-                + ("it is not an executable file." if there else "there is no such program.")
-            )
+            why = "it is not an executable file" if there else "there is no such program"
+            raise CannotEvaluate(f"cannot start {program!r}: {why}.")
 
     def __call__(self, /, **params: Any) -> float:
         arguments = [fill(argument, params, self._places) for argument in self._arguments]
@@ -108,7 +106,10 @@ class Command:
         """End every program that still runs, with its descendants; its trial is released."""
         self._groups.stop()
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._groups.stop()
         self._groups.close()
 

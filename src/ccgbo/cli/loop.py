@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,16 +105,15 @@ def run(
     parse = by_regex(value_regex) if value_regex is not None else by_json_key(json_key) if json_key else last_number
     on_error: Any = "raise" if stop_on_error else "continue" if keep_going else "record"
     with Study(file, name=name) as study:
-        program = Command(command, list(study.space), parse=parse, timeout=trial_timeout)
-        program.check()
-        with _ended_with_us(program):
+        with Command(command, list(study.space), parse=parse, timeout=trial_timeout) as program:
+            program.check()
+            _end_at_signals(program)
             result = study.run(program, n_trials, progress=not quiet, on_error=on_error, **options)
         _report(result, study, n_trials)
 
 
-@contextmanager
-def _ended_with_us(program: Command) -> Iterator[None]:
-    """However the run ends, no program outlives it."""
+def _end_at_signals(program: Command) -> None:
+    """No program outlives the run, however that is ended."""
 
     def end(_number: int, _frame: Any) -> None:
         program.stop()
@@ -125,10 +122,6 @@ def _ended_with_us(program: Command) -> Iterator[None]:
     for name in STOP_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), end)
-    try:
-        yield
-    finally:
-        program.close()
 
 
 def _report(result: Result, study: Study, n_trials: int) -> None:

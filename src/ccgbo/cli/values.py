@@ -10,7 +10,7 @@ from ccgbo.errors import SettingError
 from ccgbo.running import seconds
 
 
-class Number(click.ParamType):
+class Number(click.ParamType[float]):
     """A number; a decimal comma will do, as in the dashboard."""
 
     name = "float"
@@ -23,7 +23,7 @@ class Number(click.ParamType):
             self.fail(f"{value!r} is not a valid float.", param, ctx)
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """Seconds, or 90s, 30min, 1.5h, 2d."""
 
     name = "duration"

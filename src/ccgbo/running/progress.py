@@ -291,7 +291,8 @@ class Notebook(Shown):
     def _open(self) -> None:
         from IPython.display import display
 
-        self._handle = display(self._data(), raw=True, display_id=True)
+        show: Any = display
+        self._handle = show(self._data(), raw=True, display_id=True)
 
     def _draw(self, *, ticked: bool) -> None:  # noqa: ARG002
         self._handle.update(self._data(), raw=True)
@@ -301,7 +302,5 @@ class Notebook(Shown):
 
     def _data(self) -> dict[str, str]:
         text = f"{self._direction} {self._count()} [{', '.join([self._time(), *self._words()])}]"
-        bar = (
-            f'<progress value="{self._tally.done}" max="{self._tally.total}" style="vertical-align: middle"></progress>'
-        )
+        bar = f'<progress value="{self._tally.done}" max="{self._tally.total}"></progress>'
         return {"text/plain": text, "text/html": f"{bar} <code>{html.escape(text)}</code>"}
