@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ccgbo.errors import SettingError
 from ccgbo.running import seconds
 
+if TYPE_CHECKING:
+    FloatType = click.ParamType[float]
+else:
+    FloatType = click.ParamType  # generic only in newer versions
 
-class Number(click.ParamType[float]):
+
+class Number(FloatType):
     """A number; a decimal comma will do, as in the dashboard."""
 
     name = "float"
@@ -23,7 +28,7 @@ class Number(click.ParamType[float]):
             self.fail(f"{value!r} is not a valid float.", param, ctx)
 
 
-class Duration(click.ParamType[float]):
+class Duration(FloatType):
     """Seconds, or 90s, 30min, 1.5h, 2d."""
 
     name = "duration"
