@@ -26,6 +26,7 @@ LINE_SECONDS = (1.0, 60.0)  # between plain lines: at the start, and at most; in
 QUIET_SECONDS = 600.0  # a plain line although nothing has finished
 BAR = 24  # characters of the bar, at most
 NARROW = 100  # columns below which the least important words are left out
+ECHO = 3  # columns left free: a terminal writes ^C behind the cursor
 
 
 class Progress(Protocol):
@@ -246,9 +247,9 @@ class Live(Shown):
     def _line(self, width: int) -> str:
         words = ", ".join([self._time(), *self._words(short=width < NARROW)])
         head, tail = f"{self._direction} ", f" {self._count()} [{words}]"
-        room = min(BAR, width - 1 - len(head) - len(tail))
+        room = min(BAR, width - ECHO - len(head) - len(tail))
         line = head.rstrip() + tail if room < 4 else head + self._blocks(room) + tail
-        return shorten(line, width - 1)
+        return shorten(line, width - ECHO)
 
     def _blocks(self, width: int) -> str:
         full, empty = ("█", "░") if _can_show("█░", self._stderr) else ("#", ".")

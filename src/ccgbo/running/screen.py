@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-CLEAR_LINE = "\r\x1b[K"
+CLEAR_LINE, UP = "\r\x1b[K", "\x1b[A"
 
 
 class Bar(tqdm):  # type: ignore[misc]
@@ -19,6 +19,12 @@ class Bar(tqdm):  # type: ignore[misc]
 
 def bar_on(stream: Any, line: str) -> Bar:
     return Bar(desc=line, bar_format="{desc}", file=stream, mininterval=0.0, leave=True)
+
+
+def _tqdm_draws() -> bool:
+    """Whether this thread is moving the cursor for a bar, which tqdm does under its lock."""
+    lock = tqdm.get_lock()
+    return any(part._is_owned() for part in getattr(lock, "locks", [lock]) if hasattr(part, "_is_owned"))
 
 
 class Above:
@@ -39,7 +45,7 @@ class Above:
         with self._lock:
             if os.getpid() != self._owner:
                 self._stream.write(CLEAR_LINE + text if text.strip() else text)
-            elif "\r" in text or len(tqdm._instances) > 1:
+            elif "\r" in text or len(tqdm._instances) > 1 or (text.strip("\n") in ("", UP) and _tqdm_draws()):
                 self._stream.write(text)
             else:
                 lines, newline, self._rest = (self._rest + text).rpartition("\n")
