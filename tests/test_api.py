@@ -136,11 +136,10 @@ def test_figures_and_reports_take_a_result(tmp_path: Path) -> None:
 
     matplotlib.use("Agg")
     from ccgbo import viz
-    from ccgbo.viz.report import write_report
 
     result = ccgbo.maximize(bowl, BOX, 12, seed=0, progress=False)
     viz.plot_importance(result)
-    assert "<html" in write_report(result, tmp_path / "r.html").read_text(encoding="utf-8")[:500].lower()
+    assert "<html" in viz.write_report(result, tmp_path / "r.html").read_text(encoding="utf-8")[:500].lower()
 
 
 def test_a_result_with_a_function_that_cannot_be_pickled_keeps_its_values() -> None:

@@ -367,7 +367,7 @@ def test_a_trial_that_kills_its_process_is_failed_and_the_run_goes_on(tmp_path: 
     assert [t.id for t in result.trials] == list(range(6))
     for trial in result.trials:  # the innocent that ran beside a guilty one have their values
         assert trial.state == ("failed" if trial.params["x"] > 0.5 else "complete")
-        assert (trial.state == "failed") == ("died, 2 times" in (trial.error or ""))
+        assert (trial.state == "failed") == ("ended before it gave a value, twice" in (trial.error or ""))
     assert {t.state for t in result.trials} == {"failed", "complete"}
     assert result.stopped == "all trials done"
 

@@ -19,7 +19,7 @@ from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, failure_
 from ccgbo.running.limits import ALIKE, CtrlC, FirstTrials, Limits
 from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuild, size_of
 from ccgbo.running.progress import Progress, open_progress
-from ccgbo.running.sources import MemorySource, Source
+from ccgbo.running.sources import CRASHED, MemorySource, Source
 from ccgbo.text import count
 
 OnError = Literal["record", "continue", "raise"]
@@ -280,6 +280,6 @@ class Loop:
         self._bar.note(f"{words}; they are tried again one by one" if suspects else f"{words}; it was replaced")
         tally = self._source.tally()
         for _ in range(tally.failed - before):  # those that died too often
-            self._look_at_first(Failure(text="the process that evaluated it died", alike=("crash", "")))
+            self._look_at_first(Failure(text=CRASHED, alike=("crash", "")))
         self._limits.count(tally)
         self._bar.finished(tally)

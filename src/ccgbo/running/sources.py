@@ -11,7 +11,11 @@ from ccgbo.errors import SettingError
 from ccgbo.optimizer import Optimizer
 from ccgbo.records import Direction, Result, Trial
 
-MAX_ATTEMPTS = 2  # evaluations of one trial that may end in the death of their process
+MAX_ATTEMPTS = 2  # evaluations that may end with their process before the trial is failed
+CRASHED = (
+    "the process that evaluated it ended before it gave a value, twice; it may have run out of memory or crashed at "
+    "these parameters, so it is not tried again."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +67,6 @@ def check_n_trials(n_trials: Any) -> int:
     return check_whole("n_trials", n_trials)
 
 
-def crashed_too_often(attempts: int) -> str:
-    """The error of a trial that is not tried again."""
-    return f"the process that evaluated it died, {attempts} times"
-
-
 class MemorySource:
     """``n_trials`` new trials of an optimizer."""
 
@@ -112,7 +111,7 @@ class MemorySource:
     def release(self, trial: Trial, *, crashed: bool = False) -> None:
         attempts = self._crashes[trial.id] = self._crashes.get(trial.id, 0) + crashed
         if attempts >= MAX_ATTEMPTS:
-            self.tell(trial, failed=True, error=crashed_too_often(attempts))
+            self.tell(trial, failed=True, error=CRASHED)
         else:
             self._again.append(trial)
 

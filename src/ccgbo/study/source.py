@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ccgbo.errors import StorageError, TellError
 from ccgbo.records import Direction, Result, Trial
-from ccgbo.running.sources import MAX_ATTEMPTS, Tally, check_n_trials, crashed_too_often
+from ccgbo.running.sources import CRASHED, MAX_ATTEMPTS, Tally, check_n_trials
 from ccgbo.storage import StudyFile
 from ccgbo.storage.workers import this_worker
 
@@ -65,7 +65,7 @@ class StudySource:
     def release(self, trial: Trial, *, crashed: bool = False) -> None:
         attempts = self._crashes[trial.id] = self._crashes.get(trial.id, 0) + crashed
         if attempts >= MAX_ATTEMPTS:
-            self.tell(trial, failed=True, error=crashed_too_often(attempts))
+            self.tell(trial, failed=True, error=CRASHED)
             return
         with self._file.write() as connection:
             self._file.put_back(connection, self._id, trial.id)
