@@ -171,7 +171,7 @@ def test_an_objective_that_always_fails_ends_without_a_value() -> None:
         (1j, TellError, "value must be a number"),
         (object(), TellError, "value must be a number"),
         ([1.0, 2.0], UnsupportedError, "several objectives are out of scope"),
-        ((1.0,), UnsupportedError, "several objectives are out of scope"),
+        ((1.0, 2.0), UnsupportedError, "several objectives are out of scope"),
         (np.array([1.0, 2.0]), UnsupportedError, "several objectives are out of scope"),
         ({"loss": 1.0, "time": 2.0}, UnsupportedError, "several objectives are out of scope"),
     ],
