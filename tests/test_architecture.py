@@ -10,7 +10,7 @@ import ccgbo
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
     "arrays", "errors", "field_docs", "validation", "keywords",
-    "versions", "records", "space", "design", "surrogate", "ascent", "threads", "credit", "acquisition",
+    "versions", "text", "records", "space", "design", "surrogate", "ascent", "threads", "credit", "acquisition",
     "search", "presets", "options", "settings_io", "model", "history", "ground", "explain", "optimizer",
     "storage", "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip

@@ -153,7 +153,7 @@ def test_an_objective_that_always_fails_ends_without_a_value() -> None:
     def broken(**params: float) -> float:
         raise ValueError(f"never, and not at {params}")
 
-    result = ccgbo.minimize(broken, BOX, n_trials=15, seed=0, progress=False, **FAST)
+    result = ccgbo.minimize(broken, BOX, n_trials=15, seed=0, progress=False, on_error="continue", **FAST)
     assert [t.state for t in result.trials] == ["failed"] * 15
     with pytest.raises(ccgbo.NoObservationsError):
         _ = result.best_value
@@ -171,7 +171,7 @@ def test_an_objective_that_always_fails_ends_without_a_value() -> None:
         (1j, TellError, "value must be a number"),
         (object(), TellError, "value must be a number"),
         ([1.0, 2.0], UnsupportedError, "several objectives are out of scope"),
-        ((1.0,), UnsupportedError, "several objectives are out of scope"),
+        ((1.0, 2.0), UnsupportedError, "several objectives are out of scope"),
         (np.array([1.0, 2.0]), UnsupportedError, "several objectives are out of scope"),
         ({"loss": 1.0, "time": 2.0}, UnsupportedError, "several objectives are out of scope"),
     ],

@@ -149,8 +149,10 @@ def outcome_of(value: Any, *, failed: bool, noise_variance: Any, error: str | No
 
 def _number(value: Any) -> float:
     """A float from any single number; infinities and NaN pass, text and booleans do not."""
-    if isinstance(value, np.ndarray) and value.size == 1:
+    if getattr(value, "size", None) == 1 and hasattr(value, "item"):  # an array, a pandas Series
         value = value.item()
+    elif isinstance(value, list | tuple) and len(value) == 1:
+        return _number(value[0])
     if isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str | bytes):
         raise UnsupportedError(f"several objectives are out of scope: value must be one number, got {value!r}.")
     if value is None or isinstance(value, str | bytes | bool | np.bool_ | complex):

@@ -305,7 +305,13 @@ class Optimizer:
 
     def result(self, stopped: str = "so far") -> Result:
         recommendation = self.recommend() if self._history.told else None
-        return Result(trials=self.trials, direction=self.direction, recommendation=recommendation, stopped=stopped)
+        return Result(
+            trials=self.trials,
+            direction=self.direction,
+            recommendation=recommendation,
+            stopped=stopped,
+            found_by=self,
+        )
 
     def recommend(self) -> Recommendation:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""

@@ -110,7 +110,10 @@ class UserPrior:
         return out
 
     def _density(self, params: dict[str, Any]) -> float:
-        density = self._prior(dict(params))  # type: ignore[operator]
+        try:
+            density = self._prior(dict(params))  # type: ignore[operator]
+        except Exception as error:
+            raise SettingError(f"prior raised {type(error).__name__}: {error} at {params!r}.") from error
         if not is_number(density) or density < 0:
             raise SettingError(f"prior must return a number >= 0, got {density!r} at {params!r}.")
         return float(density)
@@ -129,10 +132,13 @@ def _log_belief(p: Parameter, belief: Any, u: Array) -> Array:  # (m,) -> (m,)
         gaussian: Array = -0.5 * np.minimum(np.abs(z), HUGE) ** 2
         return gaussian
     with np.errstate(all="ignore"):  # what a user's distribution does far out is cut below
-        if hasattr(belief, "logpdf"):
-            logs = np.asarray(belief.logpdf(values), dtype=float)
-            return np.clip(np.where(np.isnan(logs), -HUGE, logs), -HUGE, HUGE)
-        return _bounded(np.asarray(belief.pdf(values), dtype=float))
+        try:
+            if hasattr(belief, "logpdf"):
+                logs = np.asarray(belief.logpdf(values), dtype=float)
+                return np.clip(np.where(np.isnan(logs), -HUGE, logs), -HUGE, HUGE)
+            return _bounded(np.asarray(belief.pdf(values), dtype=float))
+        except Exception as error:
+            raise SettingError(f"prior has {belief!r}, which raised {type(error).__name__}: {error}.") from error
 
 
 def _bounded(density: Array) -> Array:

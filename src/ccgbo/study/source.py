@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ccgbo.errors import StorageError, TellError
 from ccgbo.records import Direction, Result, Trial
-from ccgbo.running.sources import Tally, check_n_trials
+from ccgbo.running.sources import CRASHED, MAX_ATTEMPTS, Tally, check_n_trials
 from ccgbo.storage import StudyFile
 from ccgbo.storage.workers import this_worker
 
@@ -22,6 +22,7 @@ class StudySource:
     def __init__(self, study: Study, file: StudyFile, study_id: int, n_trials: int) -> None:
         self.owner, self._file, self._id, self._total = study, file, study_id, check_n_trials(n_trials)
         self._worker = this_worker()
+        self._crashes: dict[int, int] = {}  # by trial
         self._stop = threading.Event()
         self._heart = threading.Thread(target=self._beat, name="ccgbo-heartbeat", daemon=True)
 
@@ -61,7 +62,11 @@ class StudySource:
                 return None  # this process was silent for too long: another one took the trial and told it
             raise
 
-    def give_back(self, trial: Trial) -> None:
+    def release(self, trial: Trial, *, crashed: bool = False) -> None:
+        attempts = self._crashes[trial.id] = self._crashes.get(trial.id, 0) + crashed
+        if attempts >= MAX_ATTEMPTS:
+            self.tell(trial, failed=True, error=CRASHED)
+            return
         with self._file.write() as connection:
             self._file.put_back(connection, self._id, trial.id)
 

@@ -283,6 +283,8 @@ class Study:
                 self._file.put_back(connection, self._id, i)
         return sorted(ids)
 
+    release = requeue
+
     # -- what is known
 
     @property
