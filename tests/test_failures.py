@@ -27,7 +27,7 @@ from ccgbo import (
 )
 from ccgbo.acquisition.factors import SuccessFactor
 from ccgbo.surrogate import linalg
-from ccgbo.surrogate.kernels import squared_distances
+from ccgbo.surrogate.distance import squared_distances
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 FAST: dict[str, Any] = {"n_initial": 4, "search": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "steps": 10}}

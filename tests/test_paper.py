@@ -16,6 +16,7 @@ from ccgbo.credit.proxy import maximise_paths
 from ccgbo.credit.scores import credits, log_likelihood, ranks, raw_scores, score
 from ccgbo.presets import PAPER
 from ccgbo.search import scatter
+from ccgbo.surrogate.distance import Metric
 from ccgbo.surrogate.paths import draw_paths
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0)}
@@ -102,7 +103,7 @@ def test_the_field_is_the_mean_credit_of_the_h_nearest_over_the_largest(rng: np.
 def test_the_scaled_field_finds_its_neighbours_in_units_of_the_lengthscales(rng: np.random.Generator) -> None:
     X, c, x = rng.random((40, 3)), rng.uniform(0.1, 0.9, 40), rng.random((15, 3))
     scale = np.array([0.05, 1.0, 20.0])
-    field = KNNField(X, c, 5, scale)
+    field = KNNField(X, c, 5, Metric(scale))
     nearest = np.argsort((((x[:, None] - X[None]) / scale) ** 2).sum(axis=2), axis=1)[:, :5]
     np.testing.assert_allclose(field(x), c[nearest].mean(axis=1) / c.max(), rtol=1e-12)
     far = x + np.array([0.0, 0.0, 0.5])  # along a parameter that hardly matters

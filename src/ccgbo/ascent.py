@@ -21,7 +21,7 @@ ValueGradient = Callable[[Array], tuple[Array, Array]]  # (b, p) -> (b,), (b, p)
 
 def ascend(
     fun: ValueGradient,
-    x: Array,  # (b, p) starts inside the unit box
+    x: Array,  # (b, p) starts, inside the unit box where they may move
     movable: NDArray[np.bool_],  # (b, p)
     *,
     scale: Array,  # (p,)
@@ -39,7 +39,7 @@ def ascend(
     stalled = np.zeros(len(x), dtype=int)
     for _ in range(steps):
         with np.errstate(over="ignore"):  # from a plain of almost nothing onto a slope: it ends at the edge of the box
-            trial = np.clip(x + step[:, None] * direction, 0.0, 1.0)
+            trial = np.where(movable, np.clip(x + step[:, None] * direction, 0.0, 1.0), x)
         moved = trial - x
         trial_value, trial_gradient = fun(trial)
         better = trial_value > value

@@ -12,6 +12,7 @@ from ccgbo.history import History
 from ccgbo.model import Model
 from ccgbo.presets import Settings
 from ccgbo.records import Explanation, Neighbour
+from ccgbo.surrogate.distance import Metric
 from ccgbo.surrogate.outcome import LARGEST
 
 Array = NDArray[np.float64]
@@ -55,8 +56,8 @@ def explain_choice(
 def _neighbours(
     f: Array, history: History, model: Model, scores: Scores, credit: CreditSettings
 ) -> tuple[Neighbour, ...]:
-    unit = 1.0 if credit.field == "knn" else model.gp.hyper.lengthscales
-    distance = np.sqrt((((model.gp.X - f) / unit) ** 2).sum(axis=1))
+    unit = np.ones(f.shape[1]) if credit.field == "knn" else model.gp.hyper.lengthscales
+    distance = np.sqrt(Metric(unit, model.gp.kernel.choices).between(f, model.gp.X)[0])
     return tuple(
         Neighbour(
             trial_id=history.observed(model.rows[i]).id,

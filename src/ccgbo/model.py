@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgbo.surrogate.distance import Choices
 from ccgbo.surrogate.fit import FitSettings, fit, hyper_of
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import get_kernel
@@ -58,12 +59,12 @@ class Model:
 
 
 def build_model(
-    data: Data, groups: Array, settings: FitSettings, outcome: str, last: Model | None, fitted: Fitted | None
+    data: Data, choices: Choices, settings: FitSettings, outcome: str, last: Model | None, fitted: Fitted | None
 ) -> Model:
     """The posterior of all observations, refitted where due; ``last`` saves work, ``fitted`` decides."""
     n = len(data.values)
     if fitted is not None and (n == fitted.n or n < fitted.n * (1.0 + settings.refit_growth)):
-        appended = _append(data, groups, settings, outcome, last, fitted)
+        appended = _append(data, choices, settings, outcome, last, fitted)
         if appended is not None:
             return appended
     rows = _rows(data.values, settings.max_points)
@@ -73,13 +74,14 @@ def build_model(
     start = None if fitted is None else fitted.theta
     few = _spread(y, settings.fit_points)
     few_noise = None if noise is None else noise[few]
-    result = fit(data.F[rows[few]], y[few], groups, settings, given_noise=few_noise, start=start)
-    gp = GP.from_data(get_kernel(settings.kernel), hyper_of(result.theta, groups), data.F[rows], y, noise)
+    result = fit(data.F[rows[few]], y[few], settings, choices=choices, given_noise=few_noise, start=start)
+    kernel, hyper = get_kernel(settings.kernel, choices), hyper_of(result.theta, data.F.shape[1])
+    gp = GP.from_data(kernel, hyper, data.F[rows], y, noise)
     return Model(gp, rows, transform, Fitted(result.theta, n), gp, rows, *gp.at_observations())
 
 
 def _append(
-    data: Data, groups: Array, settings: FitSettings, outcome: str, last: Model | None, fitted: Fitted
+    data: Data, choices: Choices, settings: FitSettings, outcome: str, last: Model | None, fitted: Fitted
 ) -> Model | None:
     """The last fit with later observations appended, or None where one of them asks for a refit."""
     if last is not None and last.fitted is fitted:
@@ -89,7 +91,8 @@ def _append(
         transform = fit_outcome(outcome, data.values[rows])
         y = transform.forward(data.values[rows])
         noise = _standard_noise(data.noise[rows], transform, y)
-        base = GP.from_data(get_kernel(settings.kernel), hyper_of(fitted.theta, groups), data.F[rows], y, noise)
+        kernel, hyper = get_kernel(settings.kernel, choices), hyper_of(fitted.theta, data.F.shape[1])
+        base = GP.from_data(kernel, hyper, data.F[rows], y, noise)
     fresh = np.arange(fitted.n, len(data.values))
     if not len(fresh):
         return Model(base, rows, transform, fitted, base, rows, *base.at_observations())

@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Acquisition, Context, turn, weigh
+from ccgbo.acquisition import Acquisition, Context, turn, weigh, with_gradient
 from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
 from ccgbo.credit.field import credit_factor
 from ccgbo.credit.proxy import Optima, maximise_paths
@@ -150,7 +150,7 @@ class Optimizer:
         centres = self._centres(model, scores if acts else None)
         U = np.concatenate([U, near(space, centres, s.search.n_local, rng)])
         context = Context(gp, float(model.mean.max()), optima, rng, s.credit.n_features, t)
-        base = acquisition.bind(context)
+        base = with_gradient(acquisition.bind(context), space.continuous_columns)
         F = space.features(U)
         alpha = base(F)
         weighted, values = weigh(base, alpha, acquisition.scale, factors, F)  # Eq. (4)
@@ -315,7 +315,7 @@ class Optimizer:
         if not self._history.told:
             raise NoObservationsError("no observation yet: tell at least one value first.")
         fit, outcome = self.settings.fit, self.settings.outcome
-        model = build_model(self._history.data(), self.space.groups, fit, outcome, self._model, self._fitted)
+        model = build_model(self._history.data(), self.space.choices, fit, outcome, self._model, self._fitted)
         if commit:
             self._model, self._fitted = model, model.fitted
         return model

@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
 FULL_MOVES = 16  # a discrete parameter with up to this many values is tried at each of them
+FULL_CHOICES = 256  # a categorical with up to this many
+SOME_CHOICES = 32  # of a larger one: the choices of this many good candidates, and as many at random
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,8 @@ def maximise(
     order = np.argsort(-values, kind="stable")
     if settings.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
         starts = order[: settings.n_starts]
-        refined, refined_values = _refine(score, space, U[starts], values[starts], settings, scale, rng)
+        good = U[order[:SOME_CHOICES]]
+        refined, refined_values = _refine(score, space, U[starts], values[starts], good, settings, scale, rng)
         U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
         order = np.argsort(-values, kind="stable")
     for allowed in (taken.apart, taken.free):
@@ -155,6 +158,7 @@ def _refine(
     space: Space,
     U: Array,
     values: Array,
+    good: Array,
     settings: SearchSettings,
     scale: Array,
     rng: np.random.Generator,
@@ -166,7 +170,7 @@ def _refine(
         if len(space.continuous):
             U, values = _climb(score, space, U, values, settings.steps, scale)
         if len(space.discrete):
-            U, values = _hop(score, space, U, values, rng)
+            U, values = _hop(score, space, U, values, good, rng)
         if np.all(values <= before):
             break
     return U, values
@@ -205,13 +209,13 @@ def movable(space: Space, U: Array) -> NDArray[np.bool_]:  # (m, p)
 
 
 def _hop(
-    score: Score, space: Space, U: Array, values: Array, rng: np.random.Generator, most: int = 8
+    score: Score, space: Space, U: Array, values: Array, good: Array, rng: np.random.Generator, most: int = 8
 ) -> tuple[Array, Array]:
     """Steepest ascent over single discrete moves, for every start."""
     U, values = U.copy(), values.copy()
     for i in range(len(U)):
         for _ in range(most):
-            moves = _moves(space, U[i], rng)
+            moves = _moves(space, U[i], good, rng)
             if space.constraints:
                 moves = moves[space.feasible(moves)]
             if not len(moves):
@@ -224,8 +228,11 @@ def _hop(
     return U, values
 
 
-def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
-    """Every point that differs from u in one discrete parameter: all its values if few, else near and random ones."""
+def _moves(space: Space, u: Array, good: Array, rng: np.random.Generator) -> Array:
+    """Points that differ from u in one discrete parameter: all its values if few, else near and random ones.
+
+    Of many choices those of the good candidates and some at random: to the model all that were never tried are alike.
+    """
     active = space.active(u[None, :])[0] if space.conditional else np.ones(space.d, dtype=bool)
     rows = []
     for j in space.discrete:
@@ -233,8 +240,12 @@ def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
             continue
         p = space.parameters[j]
         here = float(p.index_of_unit(u[j : j + 1])[0])
-        if p.size <= FULL_MOVES or isinstance(p, Categorical):
+        if p.size <= (FULL_CHOICES if isinstance(p, Categorical) else FULL_MOVES):
             index = np.arange(p.size, dtype=float)
+        elif isinstance(p, Categorical):
+            index = np.unique(
+                np.concatenate([p.index_of_unit(good[:, j]), np.floor(rng.random(SOME_CHOICES) * p.size)])
+            )
         else:
             strides = np.unique(np.rint(np.array([1, 2, 4, 0.03 * p.size, 0.1 * p.size])))
             index = np.concatenate([here + strides, here - strides, np.floor(rng.random(4) * p.size)])

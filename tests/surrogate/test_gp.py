@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
+from ccgbo.surrogate.distance import WIDE, squared_distances
 from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import KERNELS, WIDE, get_kernel, squared_distances
+from ccgbo.surrogate.kernels import KERNELS, get_kernel
 from ccgbo.surrogate.linalg import cholesky
 
 SKLEARN = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from ccgbo.acquisition.alternate import Alternate, turn
 from ccgbo.acquisition.analytic import EI, UCB, LogEI
-from ccgbo.acquisition.base import Acquisition, Context, Scale, Score, value_and_gradient
+from ccgbo.acquisition.base import Acquisition, Context, Scale, Score, value_and_gradient, with_gradient
 from ccgbo.acquisition.entropy import JES, MES
 from ccgbo.acquisition.thompson import ThompsonSampling
 from ccgbo.acquisition.weighted import Factor, Weighted, weigh
@@ -60,4 +60,5 @@ __all__ = [
     "turn",
     "value_and_gradient",
     "weigh",
+    "with_gradient",
 ]

@@ -60,16 +60,35 @@ class Acquisition(Protocol):
     def bind(self, context: Context) -> Score: ...
 
 
-def value_and_gradient(score: Score, x: Array, *, step: float = 1e-5) -> tuple[Array, Array]:
-    """(m,), (m, p): the score's own gradient, or central differences kept inside the unit box."""
-    gradient = getattr(score, "gradient", None)
-    if gradient is not None:
-        return gradient(x)  # type: ignore[no-any-return]
-    m, p = x.shape
-    up, down = np.minimum(x + step, 1.0), np.maximum(x - step, 0.0)
-    stacked = np.repeat(x[None], 2 * p, axis=0)  # (2p, m, p)
-    for c in range(p):
-        stacked[c, :, c] = up[:, c]
-        stacked[p + c, :, c] = down[:, c]
-    values = score(np.concatenate([x[None], stacked]).reshape(-1, p)).reshape(2 * p + 1, m)
-    return values[0], ((values[1 : p + 1] - values[p + 1 :]) / (up - down).T).T
+@dataclass(frozen=True, slots=True)
+class CentralDifferences:
+    """A score with a numerical gradient in the given columns, kept inside the unit box; zero in the others."""
+
+    score: Score
+    columns: NDArray[np.intp]
+    step: float = 1e-5
+
+    def __call__(self, x: Array) -> Array:
+        return self.score(x)
+
+    def gradient(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> (m,), (m, p)
+        (m, p), c = x.shape, len(self.columns)
+        up, down = np.minimum(x + self.step, 1.0), np.maximum(x - self.step, 0.0)
+        stacked = np.repeat(x[None], 2 * c, axis=0)  # (2c, m, p)
+        for i, column in enumerate(self.columns):
+            stacked[i, :, column] = up[:, column]
+            stacked[c + i, :, column] = down[:, column]
+        values = self.score(np.concatenate([x[None], stacked]).reshape(-1, p)).reshape(2 * c + 1, m)
+        gradient = np.zeros_like(x)
+        gradient[:, self.columns] = ((values[1 : c + 1] - values[c + 1 :]) / (up - down).T[self.columns]).T
+        return values[0], gradient
+
+
+def with_gradient(score: Score, columns: NDArray[np.intp]) -> Score:
+    """The score itself if it has a gradient, else with central differences in the columns that can be moved."""
+    return score if hasattr(score, "gradient") else CentralDifferences(score, columns)
+
+
+def value_and_gradient(score: Score, x: Array) -> tuple[Array, Array]:
+    """(m,), (m, p): by the score's own gradient, or by central differences in every column."""
+    return with_gradient(score, np.arange(x.shape[1])).gradient(x)  # type: ignore[attr-defined, no-any-return]

@@ -75,7 +75,7 @@ def posterior(optimizer: Optimizer) -> Model:
     trials = [trial for trial in optimizer.trials if trial.state == "complete"]
     F = space.features(np.array([space.encode(trial.params) for trial in trials]))
     data = Data(F, np.array([trial.value for trial in trials], dtype=float), np.full(len(trials), np.nan))
-    return build_model(data, space.groups, s.fit, s.outcome, None, None)
+    return build_model(data, space.choices, s.fit, s.outcome, None, None)
 
 
 def proxy_errors(model: Model, searcher: EngineSearch, optimum: float, rng: np.random.Generator) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.surrogate.kernels import Kernel, squared_distances
+from ccgbo.surrogate.distance import Metric, Points
+from ccgbo.surrogate.kernels import Kernel
 from ccgbo.surrogate.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
 from ccgbo.surrogate.trend import basis, basis_slope
 
@@ -50,7 +51,7 @@ class Local:
     """Query points with their prior covariance to some sites."""
 
     x: Array  # (m, p)
-    z: Array  # (m, p) x / lengthscales
+    z: Points  # x / lengthscales
     P: Array | None  # (m, 2p) phi(x), None without a trend
     k: Array  # (m, s) k(x, sites)
     slope: Array  # (m, s) d k / d r2 of the stationary part
@@ -62,18 +63,23 @@ class Sites:
 
     kernel: Kernel
     hyper: Hyper
-    Z: Array  # (s, p) sites / lengthscales
+    Z: Points  # (s,) sites / lengthscales
     P: Array | None  # (s, 2p) phi(sites), None without a trend
 
     @classmethod
     def of(cls, kernel: Kernel, hyper: Hyper, X: Array) -> Sites:  # (s, p)
-        return cls(kernel, hyper, X / hyper.lengthscales, basis(X) if hyper.trend else None)
+        points = Metric(hyper.lengthscales, kernel.choices).points(X)
+        return cls(kernel, hyper, points, basis(X) if hyper.trend else None)
+
+    @property
+    def metric(self) -> Metric:
+        return Metric(self.hyper.lengthscales, self.kernel.choices)
 
     def extended(self, X: Array) -> Sites:  # (q, p)
         """These and q more."""
         more = Sites.of(self.kernel, self.hyper, X)
         P = None if self.P is None or more.P is None else np.concatenate([self.P, more.P])
-        return replace(self, Z=np.concatenate([self.Z, more.Z]), P=P)
+        return replace(self, Z=self.Z + more.Z, P=P)
 
     def basis(self, x: Array) -> Array | None:  # (m, p) -> (m, 2p)
         """phi(x), or None without a trend."""
@@ -81,12 +87,13 @@ class Sites:
 
     def cross(self, x: Array, P: Array | None) -> Array:  # (m, p), basis(x) -> (m, s)
         """k(x, sites)."""
-        return _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, P, self.Z, self.P)
+        return _covariance(self.kernel, self.hyper, self.metric.points(x), P, self.Z, self.P)
 
     def local(self, x: Array) -> Local:  # (m, p)
         """What every derivative at x is made of."""
-        z, P = x / self.hyper.lengthscales, self.basis(x)
-        k, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
+        metric, P = self.metric, self.basis(x)
+        z = metric.points(x)
+        k, slope = self.kernel.rho_slope(metric.squared(z, self.Z))
         k *= self.hyper.signal
         slope *= self.hyper.signal
         if P is not None and self.P is not None:
@@ -96,9 +103,11 @@ class Sites:
     def pull(self, at: Local, A: Array, own: Array | None = None) -> Array:  # (m, s), (m,) -> (m, p)
         """sum_j A_ij d k(x_i, s_j) / d x_i + own_i / 2 d k(x_i, x_i) / d x_i: the chain rule of all that k enters."""
         G = at.slope * A
-        pulled: Array = G.sum(axis=1)[:, None] * at.z
-        pulled -= G @ self.Z
-        pulled *= 2.0 / self.hyper.lengthscales
+        metric = self.metric
+        pulled: Array = G.sum(axis=1)[:, None] * at.z.Z
+        pulled -= G @ self.Z.Z
+        pulled *= 2.0 / metric.embedded_unit
+        pulled = metric.layout.to_features(pulled)
         if at.P is not None and self.P is not None:
             weights = A @ self.P
             if own is not None:
@@ -162,8 +171,8 @@ class GP:
 
     def prior(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
         """k(x, x2)."""
-        scale, P, P2 = self.hyper.lengthscales, self.basis(x), self.basis(x2)
-        return _covariance(self.kernel, self.hyper, x / scale, P, x2 / scale, P2)
+        metric, P, P2 = self.sites.metric, self.basis(x), self.basis(x2)
+        return _covariance(self.kernel, self.hyper, metric.points(x), P, metric.points(x2), P2)
 
     def cross(self, x: Array) -> Array:  # (m, p) -> (m, n)
         """k(x, X)."""
@@ -241,9 +250,9 @@ class GP:
         return float(-0.5 * self.y @ self.alpha - np.log(np.diag(self.L)).sum() - 0.5 * n * np.log(2.0 * np.pi))
 
 
-def _covariance(kernel: Kernel, hyper: Hyper, Z: Array, P: Array | None, Z2: Array, P2: Array | None) -> Array:
-    """k between scaled points (m, p) and (q, p), given with their phi: (m, q)."""
-    k = kernel.rho(squared_distances(Z, Z2))
+def _covariance(kernel: Kernel, hyper: Hyper, Z: Points, P: Array | None, Z2: Points, P2: Array | None) -> Array:
+    """k between m scaled points and q others, given with their phi: (m, q)."""
+    k = kernel.rho(Metric(hyper.lengthscales, kernel.choices).squared(Z, Z2))
     k *= hyper.signal
     if P is not None and P2 is not None:
         k += (hyper.trend * P) @ P2.T

@@ -272,7 +272,7 @@ def replay_credits(source: Source, *, columns: int = 80) -> CreditOverTime:
             # told that k were fitted, build_model takes the last hyperparameters as they are
             due = fitted is None or (k >= REFIT_GROWTH * fitted.n and k <= REFIT_LIMIT)
             known = fitted if fitted is None or due else Fitted(fitted.theta, int(k))
-            model = build_model(part, opt.space.groups, settings, opt.settings.outcome, None, known)
+            model = build_model(part, opt.space.choices, settings, opt.settings.outcome, None, known)
             fitted = model.fitted if due else fitted
             U = scatter(opt.space, opt.settings.search, rng)
             out[model.rows, column] = opt._scores(model, opt._optima(model, U, rng)).credit

@@ -135,7 +135,7 @@ class SurrogateLoop:
         """The posterior of all observations, refitted where the settings say so."""
         s, last = self.settings, self._last
         fitted = None if last is None else last.fitted
-        self._last = build_model(self.history.data(), self.space.groups, s.fit, s.outcome, last, fitted)
+        self._last = build_model(self.history.data(), self.space.choices, s.fit, s.outcome, last, fitted)
         return self._last
 
     def score(self, model: Model, candidates: Array) -> Score:  # noqa: ARG002 - baselines look at the candidates

@@ -33,7 +33,8 @@ from ccgbo.errors import SettingError
 from ccgbo.model import Data, Model, build_model
 from ccgbo.presets import Settings
 from ccgbo.space import Space
-from ccgbo.surrogate.kernels import get_kernel, squared_distances
+from ccgbo.surrogate.distance import Choices, Metric, embedded_columns
+from ccgbo.surrogate.kernels import get_kernel
 from ccgbo.surrogate.linalg import cholesky, solve
 
 NU = 4.0
@@ -65,13 +66,15 @@ class OutlierLoop(SurrogateLoop):
         """The Gaussian posterior of the inliers."""
         data, s, last = self.history.data(), self.settings, self._last
         if self.t > 0 and self.t % self.every == 0:
-            self.outliers = find_outliers(data.F, data.values, kernel=s.fit.kernel, alpha=self.alpha)
+            self.outliers = find_outliers(
+                data.F, data.values, kernel=s.fit.kernel, alpha=self.alpha, choices=self.space.choices
+            )
         keep = np.setdiff1d(np.arange(len(data.values)), self.outliers)
         kept = Data(data.F[keep], data.values[keep], data.noise[keep])
         # the number of rows may shrink, so only the hyperparameters of the last fit are passed on
         fitted = None if last is None else last.fitted
         refit = None if fitted is None else type(fitted)(fitted.theta, 0)
-        self._last = build_model(kept, self.space.groups, s.fit, s.outcome, None, refit)
+        self._last = build_model(kept, self.space.choices, s.fit, s.outcome, None, refit)
         return self._last
 
 
@@ -91,11 +94,13 @@ def find_outliers(
     *,
     kernel: str = "matern52",
     alpha: float = 0.05,
+    choices: Choices = (),
 ) -> NDArray[np.intp]:
     """Rows that a Student-t GP calls outliers, in order."""
     n = len(values)
     y = _by_median(values)
-    r2 = squared_distances(X, X) / X.shape[1]
+    p = X.shape[1]
+    r2 = Metric(np.ones(p), choices).between(X, X) / embedded_columns(p, choices)
     rho = get_kernel(kernel).rho
     kernels = [signal * rho(r2 / length**2) for signal, length in product(SIGNALS, LENGTHSCALES)]
     fits = [robust_posterior(K, y, scale) for K, scale in product(kernels, SCALES)]
