@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from ccgbo.acquisition import JES, UCB, Acquisition, Alternate, LogEI, ThompsonSampling, get_acquisition
+from ccgbo.acquisition import JES, UCB, Acquisition, Alternate, LogEI, Schedule, ThompsonSampling, get_acquisition
 from ccgbo.credit.field import CreditSettings
 from ccgbo.design import DESIGNS
 from ccgbo.errors import SettingError, UnsupportedError
@@ -18,6 +18,7 @@ from ccgbo.search import SearchSettings
 from ccgbo.surrogate.fit import HVARFNER, FitSettings, LogNormal
 from ccgbo.surrogate.outcome import OUTCOMES
 
+SURROGATES = ("gp",)
 PENDING = ("believer", "sample")
 OUT_OF_SCOPE = ("directions", "objectives", "outcome_constraint", "outcome_constraints")
 
@@ -29,8 +30,9 @@ class Settings:
     n_initial: int | None = None  # size of the initial design; None is max(2 d, 10)
     design: str = "sobol"
     outcome: str = "standardize"
+    surrogate: Any = "gp"  # or an object that makes a posterior of its own, see model.Surrogate
     fit: FitSettings = field(default_factory=FitSettings)
-    acquisition: Acquisition = field(default_factory=UCB)
+    acquisition: Acquisition | Schedule = field(default_factory=UCB)
     credit: CreditSettings = field(default_factory=CreditSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     pending: str = "sample"  # what to expect of points under evaluation: a joint sample, or "believer", the mean
@@ -42,6 +44,11 @@ class Settings:
             ("n_initial", self.n_initial is None or self.n_initial >= 1, "None or >= 1"),
             ("design", self.design in DESIGNS, f"one of {list(DESIGNS)}"),
             ("outcome", self.outcome in OUTCOMES, f"one of {sorted(OUTCOMES)}"),
+            (
+                "surrogate",
+                self.surrogate in SURROGATES or hasattr(self.surrogate, "build"),
+                f"one of {list(SURROGATES)}",
+            ),
             ("pending", self.pending in PENDING, f"one of {list(PENDING)}"),
             ("prior_strength", self.prior_strength >= 0, ">= 0"),
             ("fit", isinstance(self.fit, FitSettings), "a FitSettings"),
@@ -98,7 +105,6 @@ DEFAULT = Settings(
         strength=1.0,
         tau=20.0,
         field="knn-scaled",
-        guides="gambles",
         path_candidates=64,
         path_steps=2,
         n_features=128,
@@ -139,10 +145,10 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
     changes = {name: value for name, value in overrides.items() if value is not None}
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
-        if isinstance(settings.acquisition, Alternate) and not isinstance(
-            changes["acquisition"], Alternate | ThompsonSampling
-        ):
-            settings = replace(settings, credit=at_every_turn(settings.credit))
+        if isinstance(settings.acquisition, Alternate) and not isinstance(changes["acquisition"], Alternate):
+            credit = replace(settings.credit, credit_when="base_mean_below_incumbent")
+            explores = isinstance(changes["acquisition"], ThompsonSampling)
+            settings = replace(settings, credit=credit if explores else at_every_turn(credit))
     if isinstance(changes.get("credit"), bool):
         changes["credit"] = replace(settings.credit, strength=settings.credit.strength if changes["credit"] else 0.0)
     for name in ("credit", "fit", "search"):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from ccgbo.acquisition import ACQUISITIONS, Acquisition, Context, Scale, Score
+from ccgbo.acquisition import ACQUISITIONS, Acquisition, BoundAcquisition, Codomain, Context, Schedule
 from ccgbo.acquisition.factors import Gaussian
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import SettingError, StorageError
@@ -37,10 +37,10 @@ class Withheld:
     """Stands for a user's own acquisition that was not passed on opening."""
 
     name: str
-    scale: Scale = "real"
+    codomain: Codomain = "real"
     needs_optima: bool = False
 
-    def bind(self, context: Context) -> Score:  # noqa: ARG002
+    def bind(self, context: Context) -> BoundAcquisition:  # noqa: ARG002
         raise SettingError(f"acquisition {self.name} is not stored in a study file: pass acquisition= again.")
 
 
@@ -62,7 +62,7 @@ def _encode(value: Any) -> Any:
     return {"type": tag} | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
 
 
-def settings_from_dict(data: Mapping[str, Any], acquisition: Acquisition | None = None) -> Settings:
+def settings_from_dict(data: Mapping[str, Any], acquisition: Acquisition | Schedule | None = None) -> Settings:
     """Settings from what :func:`settings_to_dict` gave; ``acquisition`` fills in for one that was withheld."""
     settings = _decode(data)
     if not isinstance(settings, Settings):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from ccgbo.acquisition.base import Context, Scale
+from ccgbo.acquisition.base import Codomain, Context
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.gp import GP
 
@@ -48,11 +48,15 @@ class MeanStdScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UCB:
-    """Upper confidence bound; beta = 2.576 is the paper's."""
+    """Upper confidence bound, alpha(x) = mean(x) + beta std(x); beta = 2.576 is the paper's.
+
+    BoTorch and Optuna write mean + sqrt(beta) std: their beta is the square of this one.
+    """
 
     beta: float = 2.576
-    scale: ClassVar[Scale] = "real"
+    codomain: ClassVar[Codomain] = "real"
     needs_optima: ClassVar[bool] = False
+    trades_mean: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.beta < math.inf:
@@ -62,14 +66,14 @@ class UCB:
         def function(mean: Array, std: Array) -> tuple[Array, Array, Array]:
             return mean + self.beta * std, np.ones_like(mean), np.full_like(std, self.beta)
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EI:
     """Expected improvement over the best posterior mean."""
 
-    scale: ClassVar[Scale] = "nonnegative"
+    codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = False
 
     def bind(self, context: Context) -> MeanStdScore:
@@ -77,14 +81,14 @@ class EI:
             u = (mean - context.incumbent) / std
             return std * np.exp(log_h(u)), ndtr(u), np.exp(-0.5 * u * u - _LOG_SQRT_2PI)
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEI:
     """Logarithm of expected improvement, with a usable gradient where EI underflows."""
 
-    scale: ClassVar[Scale] = "log"
+    codomain: ClassVar[Codomain] = "log"
     needs_optima: ClassVar[bool] = False
 
     def bind(self, context: Context) -> MeanStdScore:
@@ -95,7 +99,7 @@ class LogEI:
             by_std = np.exp(-0.5 * u * u - _LOG_SQRT_2PI - log_h_u) / std
             return np.log(std) + log_h_u, by_mean, by_std
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 def log_h(u: Array) -> Array:

@@ -31,7 +31,7 @@ from ccgbo.surrogate.gp import GP, Sites
 
 Array = NDArray[np.float64]
 
-GUIDES = ("always", "gambles")
+CREDIT_WHEN = ("always", "base_mean_below_incumbent")
 FEW = 8192  # distances below which computing them all beats asking the tree
 BLOCK = 2**20  # distances that are held at once
 
@@ -48,7 +48,7 @@ class CreditSettings:
     floor: float = 0.1  # r_min
     eps: float = 1e-6  # eps_c
     field: str = "knn"  # or "knn-scaled", or "smooth"
-    guides: str = "always"  # or "gambles": only where UCB or a sample would go below the best mean, see Optimizer
+    credit_when: str = "always"  # or "base_mean_below_incumbent", the gate of proposal.py
     n_features: int = 256  # random frequencies of a path
     path_candidates: int | None = None  # candidates among which each path's maximum is sought; None takes them all
     path_steps: int = 0  # gradient steps on each path from the best of them; 0 as in the paper
@@ -63,7 +63,7 @@ class CreditSettings:
             ("floor", 0.0 < self.floor <= 1.0, "in (0, 1]"),
             ("eps", self.eps > 0.0, "> 0"),
             ("field", self.field in FIELDS, f"one of {sorted(FIELDS)}"),
-            ("guides", self.guides in GUIDES, f"one of {list(GUIDES)}"),
+            ("credit_when", self.credit_when in CREDIT_WHEN, f"one of {list(CREDIT_WHEN)}"),
             ("n_features", self.n_features >= 1, ">= 1"),
             ("path_candidates", self.path_candidates is None or self.path_candidates >= 1, "None or >= 1"),
             ("path_steps", self.path_steps >= 0, ">= 0"),
@@ -138,12 +138,17 @@ class SmoothField:
         return (rho @ self._share + self._kappa * self._share.mean()) / mass, mass
 
 
+def plain_metric(posterior: GP) -> Metric:
+    """Distances in the unit cube, one for a categorical that differs."""
+    return replace(posterior.metric, unit=np.ones(posterior.X.shape[1]))
+
+
 def _knn(gp: GP, credit: Array, n_neighbours: int) -> Field:
-    return KNNField(gp.X, credit, n_neighbours, Metric(np.ones(gp.X.shape[1]), gp.kernel.choices))
+    return KNNField(gp.X, credit, n_neighbours, plain_metric(gp))
 
 
 def _knn_scaled(gp: GP, credit: Array, n_neighbours: int) -> Field:
-    return KNNField(gp.X, credit, n_neighbours, gp.sites.metric)
+    return KNNField(gp.X, credit, n_neighbours, gp.metric)
 
 
 def _smooth(gp: GP, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field

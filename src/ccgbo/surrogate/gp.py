@@ -15,6 +15,7 @@ The prior mean is zero: ``y`` arrives standardised.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from ccgbo.surrogate.distance import Metric, Points
 from ccgbo.surrogate.kernels import Kernel
 from ccgbo.surrogate.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
+from ccgbo.surrogate.paths import Paths, draw_paths
 from ccgbo.surrogate.trend import basis, basis_slope
 
 Array = NDArray[np.float64]
@@ -126,6 +128,7 @@ class GP:
     noise: Array  # (n,) variance of each observation, learned plus given
     L: Array  # (n, n)
     alpha: Array  # (n,)
+    n_features: int = 256  # random frequencies of a path
 
     @property
     def kernel(self) -> Kernel:
@@ -135,15 +138,34 @@ class GP:
     def hyper(self) -> Hyper:
         return self.sites.hyper
 
+    @property
+    def unit(self) -> Array:  # (p,)
+        """The distance that counts as one along each column."""
+        return self.sites.hyper.lengthscales
+
+    @property
+    def metric(self) -> Metric:
+        """Distances in these units."""
+        return self.sites.metric
+
     @classmethod
-    def from_data(cls, kernel: Kernel, hyper: Hyper, X: Array, y: Array, given_noise: Array | None = None) -> GP:
+    def from_data(
+        cls,
+        kernel: Kernel,
+        hyper: Hyper,
+        X: Array,
+        y: Array,
+        given_noise: Array | None = None,
+        *,
+        n_features: int = 256,
+    ) -> GP:
         """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
         noise = hyper.noise_of(len(y), given_noise)
         sites = Sites.of(kernel, hyper, X)
         K = _covariance(kernel, hyper, sites.Z, sites.P, sites.Z, sites.P)
         K[np.diag_indices_from(K)] += noise
         L, jitter = cholesky(K)
-        return cls(sites, X, y, noise + jitter, L, solve(L, y))
+        return cls(sites, X, y, noise + jitter, L, solve(L, y), n_features)
 
     def condition(self, X: Array, y: Array, given_noise: Array | None = None) -> GP:
         """The posterior after b more observations, in O(n^2 b) by appending to the Cholesky factor.
@@ -165,9 +187,27 @@ class GP:
         L[n:, n:] = Lb
         y_all = np.concatenate([self.y, y])
         X_all, noise_all = np.concatenate([self.X, X]), np.concatenate([self.noise, noise + jitter])
-        return GP(self.sites.extended(X), X_all, y_all, noise_all, L, solve(L, y_all))
+        return GP(self.sites.extended(X), X_all, y_all, noise_all, L, solve(L, y_all), self.n_features)
+
+    def with_noise(self, noise: Array) -> GP:  # (n,)
+        """The posterior of the same observations with other noise variances."""
+        return GP.from_data(self.kernel, self.hyper, self.X, self.y, noise, n_features=self.n_features)
+
+    def restricted(self, rows: Any) -> GP:
+        """The posterior of some of the observations."""
+        return GP.from_data(self.kernel, self.hyper, self.X[rows], self.y[rows], n_features=self.n_features)
 
     # -- the prior
+
+    @property
+    def noise_variance(self) -> float:
+        """The variance of the observation noise that is learned."""
+        return self.hyper.noise
+
+    def prior_std(self, x: Array) -> Array:  # (m, p) -> (m,)
+        """Standard deviation before any observation."""
+        std: Array = np.sqrt(np.broadcast_to(self.prior_variance(self.basis(x)), len(x)))
+        return std
 
     def prior(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
         """k(x, x2)."""
@@ -196,6 +236,11 @@ class GP:
         P = self.basis(x)
         return self.predict_from(self.sites.cross(x, P), P)
 
+    def predict_mean(self, x: Array) -> Array:  # (m, p) -> (m,)
+        """The posterior mean alone, at a fraction of the cost."""
+        mean: Array = self.cross(x) @ self.alpha
+        return mean
+
     def predict_from(self, k: Array, P: Array | None) -> tuple[Array, Array]:
         """``predict`` at points given by their ``cross`` and ``basis``."""
         return k @ self.alpha, np.sqrt(self._variance(solve_lower(self.L, k.T), P))
@@ -223,6 +268,10 @@ class GP:
         result: Array = self.prior(x, x2) - V1.T @ V2
         return result
 
+    def paths(self, k: int, rng: np.random.Generator) -> Paths:
+        """k joint draws of the function."""
+        return draw_paths(self, k, rng, n_features=self.n_features)
+
     # -- at the observations
 
     def at_observations(self) -> tuple[Array, Array]:
@@ -243,6 +292,11 @@ class GP:
         """
         precision = inverse_diagonal(self.L)
         return self.y - self.alpha / precision, 1.0 / np.sqrt(precision)
+
+    def information_gain(self) -> Array:  # (n,)
+        """1/2 log |I + K_N / noise| for every N: what the first N observations tell about the function."""
+        gain: Array = np.cumsum(np.log(self.L.diagonal()) - 0.5 * np.log(self.noise))
+        return gain
 
     def log_likelihood(self) -> float:
         """log N(y; 0, K)."""

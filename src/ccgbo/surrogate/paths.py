@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.surrogate.distance import Layout
-from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.linalg import solve
 from ccgbo.surrogate.trend import basis_slope
+
+if TYPE_CHECKING:
+    from ccgbo.surrogate.gp import GP
 
 Array = NDArray[np.float64]
 
@@ -71,6 +74,16 @@ class Paths:
     update: Array  # (n, k)
     at_data: Array  # (n, k) f_j(X) = y - e_j - noise v_j, which costs no kernel evaluation
     beta: Array | None  # (2p, k) of the trend, None without one
+
+    @property
+    def X(self) -> Array:  # (n, p)
+        """The observations."""
+        return self.gp.X
+
+    @property
+    def unit(self) -> Array:  # (p,)
+        """The distance that counts as one along each column."""
+        return self.gp.unit
 
     @property
     def k(self) -> int:
