@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import replace
 
@@ -13,10 +12,11 @@ from conftest import make_gp
 from ccgbo import Optimizer, lower_weight, regret_factor, upper_weight
 from ccgbo.acquisition import UCB, Context, LogEI, weigh
 from ccgbo.credit.field import KNNField, credit_factor, exponent
-from ccgbo.credit.proxy import maximise_paths
 from ccgbo.credit.scores import credits, log_likelihood, ranks, raw_scores, score
 from ccgbo.presets import PAPER
-from ccgbo.search import scatter
+from ccgbo.search import global_candidates
+from ccgbo.surrogate.distance import Metric
+from ccgbo.surrogate.optima import maximise_paths
 from ccgbo.surrogate.paths import draw_paths
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0)}
@@ -103,7 +103,7 @@ def test_the_field_is_the_mean_credit_of_the_h_nearest_over_the_largest(rng: np.
 def test_the_scaled_field_finds_its_neighbours_in_units_of_the_lengthscales(rng: np.random.Generator) -> None:
     X, c, x = rng.random((40, 3)), rng.uniform(0.1, 0.9, 40), rng.random((15, 3))
     scale = np.array([0.05, 1.0, 20.0])
-    field = KNNField(X, c, 5, scale)
+    field = KNNField(X, c, 5, Metric(scale))
     nearest = np.argsort((((x[:, None] - X[None]) / scale) ** 2).sum(axis=2), axis=1)[:, :5]
     np.testing.assert_allclose(field(x), c[nearest].mean(axis=1) / c.max(), rtol=1e-12)
     far = x + np.array([0.0, 0.0, 0.5])  # along a parameter that hardly matters
@@ -181,7 +181,7 @@ def test_trap_3_a_log_scale_acquisition_has_the_log_of_the_blend_added(rng: np.r
     assert factor is not None
     base = LogEI().bind(Context(gp, 0.5, None, rng))
     x = rng.random((50, 3))
-    _, values = weigh(base, base(x), LogEI().scale, [factor], x)
+    _, values = weigh(base, base(x), LogEI().codomain, [factor], x)
     np.testing.assert_allclose(values, base(x) + np.log(factor(x)), rtol=1e-12)
 
 
@@ -210,7 +210,7 @@ def test_trap_5_paths_are_joint_and_independent_draws_would_inflate_z(rng: np.ra
 def test_trap_6_the_paper_preset_states_every_setting_of_the_paper() -> None:
     c = PAPER.credit
     assert (c.strength, c.half_life, c.n_paths, c.n_neighbours, c.floor) == (0.5, 20.0, 25, 5, 0.1)
-    assert (c.field, c.guides, c.path_candidates, c.path_steps) == ("knn", "always", None, 0)
+    assert (c.field, c.credit_when, c.path_candidates, c.path_steps) == ("knn", "always", None, 0)
     assert UCB(beta=2.576) == PAPER.acquisition
     assert PAPER.initial_size(2) == 10 and PAPER.initial_size(8) == 16
     assert PAPER.fit.kernel == "matern52" and PAPER.fit.lengthscale_prior is None
@@ -222,8 +222,8 @@ def test_trap_6_the_paper_preset_states_every_setting_of_the_paper() -> None:
 
 def test_lambda_zero_is_exactly_gp_ucb() -> None:
     opt = told(12, preset="paper", credit={"strength": 0.0})
-    gp, rng = opt._posterior(commit=False).gp, copy.deepcopy(opt._rng)
-    candidates = scatter(opt.space, opt.settings.search, rng)
+    gp, rng = opt.snapshot().model.gp, opt.generator()
+    candidates = global_candidates(opt.space, opt.settings.search, rng)
     mean, std = gp.predict(candidates)
     best = candidates[np.argmax(mean + 2.576 * std)]
     assert opt.ask().params == opt.space.decode(best)
@@ -247,7 +247,7 @@ def test_ask_maximises_the_credited_ucb_over_the_candidates() -> None:
 
 
 def test_credits_are_those_that_the_next_ask_uses() -> None:
-    opt = told(15, acquisition="ucb", credit={"guides": "always"})
+    opt = told(15, acquisition="ucb", credit={"credit_when": "always"})
     by_id = {row.trial_id: row.credit for row in opt.credits()}
     near = opt.explain(opt.ask()).neighbours
     assert len(near) == 5

@@ -225,7 +225,8 @@ def test_a_mapping_and_an_object_mean_the_same(
 def test_from_the_papers_preset_a_mapping_changes_single_fields_and_an_object_stands_as_it_is() -> None:
     paper = ccgbo.PRESETS["paper"]
     assert resolve("paper", credit={"tau": 2.0}).credit == replace(paper.credit, tau=2.0)
-    assert resolve("paper", credit=CreditSettings(tau=2.0)).credit == CreditSettings(strength=0.5, tau=2.0)
+    whole = CreditSettings(strength=0.5, tau=2.0, credit_when="base_mean_below_incumbent")  # as suits UCB
+    assert resolve("paper", credit=CreditSettings(tau=2.0)).credit == whole
 
 
 def test_the_papers_preset_spells_out_every_field() -> None:

@@ -14,6 +14,7 @@ from space_strategies import numbers, parameters, spaces
 
 from ccgbo import Bool, Categorical, Fixed, Float, Int, Optimizer, ParamsError, Space, SpaceError
 from ccgbo.space import as_space
+from ccgbo.surrogate.distance import Metric
 
 units = st.floats(0.0, 1.0)
 
@@ -228,19 +229,19 @@ def test_a_value_between_the_steps_is_refused_even_where_there_is_one_step() -> 
 def test_categories_are_all_equally_far_apart() -> None:
     space = Space({"c": ["a", "b", "c", "d"], "x": (0.0, 1.0)})
     F = space.features(np.array([space.encode({"c": c, "x": 0.5}) for c in "abcd"]))
-    distance = ((F[:, None] - F[None]) ** 2).sum(axis=2)
-    assert np.allclose(distance, 1.0 - np.eye(4))
+    assert np.allclose(Metric(np.ones(2), space.choices).between(F, F), 1.0 - np.eye(4))
 
 
 def test_a_switch_is_as_far_apart_as_two_categories() -> None:
     space = Space({"b": Bool(), "x": (0.0, 1.0)})
     F = space.features(np.array([space.encode({"b": b, "x": 0.5}) for b in (False, True)]))
-    assert ((F[0] - F[1]) ** 2).sum() == pytest.approx(1.0)
+    assert Metric(np.ones(2), space.choices).between(F[:1], F[1:]) == pytest.approx(1.0)
 
 
-def test_the_columns_of_a_categorical_share_one_lengthscale() -> None:
+def test_a_categorical_has_one_column_however_many_choices_it_has() -> None:
     space = Space({"x": (0.0, 1.0), "c": ["a", "b", "c"], "n": (1, 4), "fixed": 3})
-    assert space.groups.tolist() == [0, 1, 1, 1, 2]
+    assert space.p == 3 and space.choices == ((1, 3),)
+    assert space.features(space.encode({"x": 0.5, "c": "c", "n": 1, "fixed": 3})[None, :])[0, 1] == 2.0
 
 
 def test_a_space_in_which_nothing_varies_has_one_point() -> None:

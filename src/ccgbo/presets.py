@@ -12,19 +12,38 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from ccgbo.acquisition import IS_ACQUISITION, JES, UCB, Acquisition, Alternate, LogEI, get_acquisition
+from ccgbo.acquisition import (
+    JES,
+    SCHEDULED,
+    UCB,
+    Acquisition,
+    Alternate,
+    LogEI,
+    Schedule,
+    get_acquisition,
+    trades_mean,
+)
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import SettingError
 from ccgbo.keywords import unknown_keyword
 from ccgbo.search import SearchSettings
 from ccgbo.surrogate.fit import HVARFNER, FitSettings
-from ccgbo.validation import AtLeast, AtMost, Validated, shown, spelled_out
+from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_out
 
-FULL_CREDIT = {"strength": 1.0, "tau": 20.0}
-MODERATE_CREDIT = {"strength": 0.5, "tau": 5.0}
+FULL_CREDIT: dict[str, Any] = {"strength": 1.0, "tau": 20.0}
+MODERATE_CREDIT: dict[str, Any] = {"strength": 0.5, "tau": 5.0}
+SURROGATES = ("gp",)
+IS_SURROGATE = Like(
+    f"one of {list(SURROGATES)}, or a surrogate: an object with .build",
+    lambda thing: (
+        thing in SURROGATES
+        if isinstance(thing, str)
+        else not isinstance(thing, type) and callable(getattr(thing, "build", None))
+    ),
+)
 
 
-def default_acquisition() -> Acquisition:
+def default_acquisition() -> Schedule:
     """LogEI in turn with joint entropy search; LogEI alone where there are categoricals."""
     return Alternate(exploit=LogEI(), explore=JES(), in_mixed=False)
 
@@ -42,9 +61,11 @@ class Settings(Validated):
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
     outcome: Literal["robust", "standardize"] = "robust"
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
+    surrogate: Annotated[Any, IS_SURROGATE] = "gp"
+    """The model of the objective: "gp", or an object that builds a posterior of its own."""
     fit: FitSettings = field(default_factory=FitSettings)
     """How the surrogate is fitted."""
-    acquisition: Annotated[Acquisition, IS_ACQUISITION] = field(default_factory=default_acquisition)
+    acquisition: Annotated[Acquisition | Schedule, SCHEDULED] = field(default_factory=default_acquisition)
     """What a suggestion maximises. alpha of the paper."""
     credit: CreditSettings = field(default_factory=CreditSettings)
     """How credit weighs the acquisition."""
@@ -62,9 +83,11 @@ class Settings(Validated):
         return self.n_initial if self.n_initial is not None else max(2 * d, 10)
 
     def in_force(self) -> Settings:
-        """These settings with nothing left open: strength and tau of credit that suit the acquisition."""
+        """These settings with nothing left open: the credit that suits the acquisition."""
         full = getattr(self.acquisition, "full_credit", False) is True
-        return replace(self, credit=_filled(self.credit, FULL_CREDIT if full else MODERATE_CREDIT))
+        when = "base_mean_below_incumbent" if trades_mean(self.acquisition) else "always"
+        suits: dict[str, Any] = (FULL_CREDIT if full else MODERATE_CREDIT) | {"credit_when": when}
+        return replace(self, credit=_filled(self.credit, suits))
 
     def describe(self) -> str:
         """Every setting, one to a line, as a call that makes equal settings."""
@@ -73,10 +96,10 @@ class Settings(Validated):
 
 def at_every_turn(credit: CreditSettings) -> CreditSettings:
     """Credit for an acquisition that it weighs at every suggestion: moderate where nothing is given."""
-    return _filled(credit, MODERATE_CREDIT)
+    return _filled(credit, MODERATE_CREDIT | {"credit_when": "always"})
 
 
-def _filled(credit: CreditSettings, values: Mapping[str, float]) -> CreditSettings:
+def _filled(credit: CreditSettings, values: Mapping[str, Any]) -> CreditSettings:
     open_fields: dict[str, Any] = {name: value for name, value in values.items() if getattr(credit, name) is None}
     return replace(credit, **open_fields)
 
@@ -110,7 +133,7 @@ PAPER = Settings(
         floor=0.1,  # r_min
         eps=1e-6,  # eps_c, "a small constant"
         field="knn",
-        guides="always",
+        credit_when="always",
         n_features=256,  # not stated
         path_candidates=None,
         path_steps=0,

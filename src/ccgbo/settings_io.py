@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
-from ccgbo.acquisition import ACQUISITIONS, Acquisition, Context, Scale, Score
+from ccgbo.acquisition import ACQUISITIONS, Acquisition, BoundAcquisition, Codomain, Context, Schedule
 from ccgbo.acquisition.factors import Gaussian
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import SettingError, StorageError
@@ -39,10 +39,10 @@ class Withheld(Validated):
     """Stands for a user's own acquisition that was not passed on opening."""
 
     name: str
-    scale: Scale = "real"
+    codomain: Codomain = "real"
     needs_optima: bool = False
 
-    def bind(self, context: Context) -> Score:  # noqa: ARG002
+    def bind(self, context: Context) -> BoundAcquisition:  # noqa: ARG002
         raise SettingError(f"acquisition {self.name} is not stored in a study file: pass acquisition= again.")
 
 
@@ -64,7 +64,7 @@ def _encode(value: Any) -> Any:
     return {"type": tag} | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
 
 
-def settings_from_dict(data: Any, acquisition: Acquisition | None = None) -> Settings:
+def settings_from_dict(data: Any, acquisition: Acquisition | Schedule | None = None) -> Settings:
     """Settings from what :func:`settings_to_dict` gave; ``acquisition`` fills in for one that was withheld.
 
     A field that is missing has its default. Anything else that is not as it was written is a StorageError or, where a

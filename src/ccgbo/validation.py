@@ -157,7 +157,8 @@ def _marked(hint: Any, marks: tuple[Any, ...]) -> Rule:
     if isinstance(marks[0] if marks else None, Like):
         return Rule(marks[0].words, lambda value: value if marks[0].test(value) else _wrong())
     if any(isinstance(mark, OrNone) for mark in marks):
-        given = _marked(hint, tuple(mark for mark in marks if not isinstance(mark, OrNone)))
+        rest = tuple(mark for mark in marks if not isinstance(mark, OrNone))
+        given = _marked(hint, rest) if rest else _rule(hint)
         return Rule(given.words, lambda value: None if value is None else given.take(value))
     limits = [mark for mark in marks if not isinstance(mark, OrInfinite)]
     infinite = len(limits) < len(marks)

@@ -7,9 +7,10 @@ Success: evaluations that failed never enter y; they are remembered as places to
     p(x) = (k s + sum_ok rho(x, x_i)) / (k + sum_ok rho(x, x_i) + sum_failed rho(x, x_j)),   k = 0.1
 
 where s is the share of evaluations that succeeded and rho the model's correlation at a lengthscale of its own,
-n^(-1/p) for n evaluations in p columns: the edge of what works has nothing to do with how smooth the values are, and
-sharpens as evaluations fill the space. Far from all evaluations p is s, among failures it is near zero, among successes
-near one. The power is there because beyond the last success the acquisition often rises.
+n^(-1/p) for n evaluations in p columns (a categorical counts one for each choice): the edge of what works has nothing
+to do with how smooth the values are, and sharpens as evaluations fill the space. Far from all evaluations p is s, among
+failures it is near zero, among successes near one. The power is there because beyond the last success the acquisition
+often rises.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
+from ccgbo.surrogate.distance import Metric, Points, embedded_columns
 from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import Kernel, squared_distances
+from ccgbo.surrogate.kernels import Kernel
 from ccgbo.validation import Above, Validated
 
 Array = NDArray[np.float64]
@@ -177,16 +179,18 @@ class SuccessFactor:
     """p(x)^4 of the module's head."""
 
     kernel: Kernel
-    good: Array  # (n, p) features / scale of evaluations that succeeded
-    bad: Array  # (f, p) of those that failed
-    scale: float
+    metric: Metric
+    good: Points  # (n,) evaluations that succeeded
+    bad: Points  # (f,) those that failed
 
     @classmethod
     def build(cls, gp: GP, failed: Array) -> SuccessFactor | None:
         if not len(failed):
             return None
-        scale = float((len(gp.X) + len(failed)) ** (-1.0 / gp.X.shape[1]))
-        return cls(gp.kernel, gp.X / scale, failed / scale, scale)
+        p, choices = gp.X.shape[1], gp.kernel.choices
+        scale = float((len(gp.X) + len(failed)) ** (-1.0 / embedded_columns(p, choices)))
+        metric = Metric(np.full(p, scale), choices)
+        return cls(gp.kernel, metric, metric.points(gp.X), metric.points(failed))
 
     @property
     def _prior(self) -> tuple[float, float]:
@@ -195,23 +199,23 @@ class SuccessFactor:
         return SUCCESS_WEIGHT * n / (n + f), SUCCESS_WEIGHT
 
     def __call__(self, x: Array) -> Array:
-        z = x / self.scale
+        z = self.metric.points(x)
         top, total = self._prior
-        good = self.kernel.rho(squared_distances(z, self.good)).sum(axis=1)
-        bad = self.kernel.rho(squared_distances(z, self.bad)).sum(axis=1)
+        good = self.kernel.rho(self.metric.squared(z, self.good)).sum(axis=1)
+        bad = self.kernel.rho(self.metric.squared(z, self.bad)).sum(axis=1)
         result: Array = ((top + good) / (total + good + bad)) ** SUCCESS_POWER
         return result
 
     def log_gradient(self, x: Array) -> tuple[Array, Array]:
-        z = x / self.scale
+        z = self.metric.points(x)
         good, d_good = self._mass(z, self.good)
         bad, d_bad = self._mass(z, self.bad)
         top, total = self._prior[0] + good, self._prior[1] + good + bad
         slope = d_good / top[:, None] - (d_good + d_bad) / total[:, None]
         return (top / total) ** SUCCESS_POWER, SUCCESS_POWER * slope
 
-    def _mass(self, z: Array, points: Array) -> tuple[Array, Array]:
+    def _mass(self, z: Points, points: Points) -> tuple[Array, Array]:
         """sum_i rho(x, x_i) and its gradient."""
-        rho, slope = self.kernel.rho_slope(squared_distances(z, points))
-        gradient: Array = 2.0 * (slope.sum(axis=1)[:, None] * z - slope @ points) / self.scale
-        return rho.sum(axis=1), gradient
+        rho, slope = self.kernel.rho_slope(self.metric.squared(z, points))
+        gradient = 2.0 * (slope.sum(axis=1)[:, None] * z.Z - slope @ points.Z) / self.metric.embedded_unit
+        return rho.sum(axis=1), self.metric.layout.to_features(gradient)

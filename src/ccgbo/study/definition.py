@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ccgbo.acquisition import Acquisition, get_acquisition
+from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
 from ccgbo.errors import SettingError, StorageError
-from ccgbo.optimizer import STATE_VERSION, Optimizer
+from ccgbo.optimizer import Optimizer
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction
 from ccgbo.settings_io import (
@@ -29,6 +29,7 @@ from ccgbo.settings_io import (
     storable_space,
 )
 from ccgbo.space import Space, as_space
+from ccgbo.state import STATE_VERSION, OptimizerState
 from ccgbo.storage.rows import StudyRow, to_json
 
 
@@ -95,15 +96,15 @@ def define(given: Given) -> StudyRow:
 
 def pack(optimizer: Optimizer) -> dict[str, Any]:
     """The optimizer's state beside the trials, with its version."""
-    return {"version": STATE_VERSION, **optimizer.cursor()}
+    return optimizer.state().to_dict()
 
 
-def unpack(cursor: Mapping[str, Any]) -> dict[str, Any]:
+def unpack(cursor: Mapping[str, Any]) -> OptimizerState:
     if cursor["version"] != STATE_VERSION:
         raise StorageError(
             f"the study was last used by another ccgbo (state version {cursor['version']}, here {STATE_VERSION})."
         )
-    return {name: value for name, value in cursor.items() if name != "version"}
+    return OptimizerState.from_dict(cursor)
 
 
 def reopen(row: StudyRow, given: Given) -> Definition:
@@ -139,7 +140,7 @@ def _reopen_settings(row: StudyRow, given: Given) -> tuple[Settings, bool]:
     wanted = given.settings.get("acquisition")
     if wanted is None and isinstance(given.preset, Settings):
         wanted = given.preset.acquisition
-    acquisition: Acquisition | None = None if wanted is None else get_acquisition(wanted)
+    acquisition: Acquisition | Schedule | None = None if wanted is None else get_acquisition(wanted)
     settings = settings_from_dict(row.settings, acquisition).in_force()
     if isinstance(given.preset, Settings):
         changed = resolve(given.preset, **given.settings)

@@ -383,7 +383,7 @@ class Study:
         self._trials = dict(sorted(self._trials.items()))
         self._told_as.update((r.trial.id, r.told_as) for r in changed if r.told_as is not None)
         if self._optimizer is not None:
-            self._optimizer.catch_up([r.trial for r in changed], unpack(row.cursor))
+            self._optimizer.sync([r.trial for r in changed], unpack(row.cursor))
         self._revision = row.revision
         return row
 
@@ -396,7 +396,7 @@ class Study:
     def _build(self, row: StudyRow) -> Optimizer:
         optimizer = self._definition.optimizer(self._threads)
         in_order = sorted(self._trials.values(), key=lambda trial: self._told_as.get(trial.id, -1))
-        optimizer.catch_up(in_order, unpack(row.cursor))
+        optimizer.sync(in_order, unpack(row.cursor))
         return optimizer
 
 

@@ -1,6 +1,6 @@
 """Hyperparameters by maximum likelihood or maximum a posteriori, with analytic gradients through L-BFGS-B.
 
-    theta = (log lengthscale of each group, log signal variance, log noise variance[, log trend variance])
+    theta = (log lengthscale of each column, log signal variance, log noise variance[, log trend variance])
 
     log p(y | theta) = -1/2 y^T K^-1 y - 1/2 log |K| - n/2 log 2 pi
     d / d theta_k    =  1/2 tr(W dK / d theta_k),   W = alpha alpha^T - K^-1
@@ -11,6 +11,10 @@ With K = signal * rho + trend * phi phi^T + N (see trend.py) the traces need no 
     signal:        y^T alpha - n - tr(W N) - the trend's
     noise:         noise * sum of W_ii over the observations whose noise is learned
     lengthscale k: -sum_ij G_ij (Z_ik - Z_jk)^2 = -2 (Z_k^2 . G 1 - Z_k . G Z_k),   G = signal * slope * W
+
+where Z has the embedded columns of distance.py; for a categorical of many choices, which has none,
+
+    lengthscale k: -sum_ij G_ij [choices i and j differ] / lengthscale_k^2
 
 so memory stays at a few n x n matrices whatever the dimension.
 """
@@ -26,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from ccgbo.surrogate.distance import Choices, layout_of, mismatch, squared_distances
 from ccgbo.surrogate.gp import NOISE_FLOOR, Hyper
-from ccgbo.surrogate.kernels import Kernel, get_kernel, squared_distances
+from ccgbo.surrogate.kernels import Kernel, get_kernel
 from ccgbo.surrogate.linalg import cholesky, inverse_lower, solve, symmetric_times
 from ccgbo.surrogate.trend import basis
 from ccgbo.validation import AtLeast, AtMost, OrInfinite, Validated
@@ -134,30 +139,29 @@ class FitSettings(Validated):
 class Fit:
     """Where a fit ended; ``theta`` warm-starts the next one."""
 
-    theta: Array  # (g + 2,), with a trend (g + 3,)
+    theta: Array  # (p + 2,), with a trend (p + 3,)
     energy: float  # negative log posterior, per observation
     calls: int  # of the likelihood
 
 
-def hyper_of(theta: Array, groups: Array) -> Hyper:
-    """Hyperparameters of each feature column from theta."""
-    g = int(groups.max()) + 1 if len(groups) else 0
+def hyper_of(theta: Array, p: int) -> Hyper:
+    """Hyperparameters of a model of p feature columns from theta."""
     values = np.exp(theta)
-    signal, noise, *trend = values[g:].tolist()
-    return Hyper(lengthscales=values[:g][groups], signal=signal, noise=noise, trend=trend[0] if trend else 0.0)
+    signal, noise, *trend = values[p:].tolist()
+    return Hyper(lengthscales=values[:p], signal=signal, noise=noise, trend=trend[0] if trend else 0.0)
 
 
 def fit(
     X: Array,  # (n, p)
     y: Array,  # (n,) standardised
-    groups: Array,  # (p,) lengthscale of each column
     settings: FitSettings,
     *,
+    choices: Choices = (),  # columns of choices
     given_noise: Array | None = None,  # (n,) known variances, NaN where the noise is learned
     start: Array | None = None,  # theta of the last fit
 ) -> Fit:
     """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
-    energy = Energy(X, y, groups, settings, given_noise)
+    energy = Energy(X, y, settings, choices, given_noise)
     if start is not None and len(start) != len(energy.bounds):
         start = None  # from before there was a trend
     fresh = default_theta(energy, settings, start)
@@ -175,7 +179,7 @@ def fit(
 
 def default_theta(energy: Energy, settings: FitSettings, last: Array | None) -> list[Array]:
     """Fresh starts: the prior's mode, and a shorter lengthscale with more noise."""
-    g, prior = energy.g, settings.lengthscale_prior
+    g, prior = energy.p, settings.lengthscale_prior
     level = prior.mode(g) if prior is not None else math.log(0.5) + 0.5 * math.log(max(g, 1)) - 0.35
     noise = settings.noise_prior.mean if settings.noise_prior is not None else -4.0
     trend = [] if energy.trend_prior is None else [energy.trend_prior.mean]
@@ -199,32 +203,35 @@ def _descend(energy: Energy, theta: Array, known: Mapping[bytes, tuple[float, Ar
 class Energy:
     """Negative log posterior density per observation, and its gradient."""
 
-    def __init__(self, X: Array, y: Array, groups: Array, settings: FitSettings, given_noise: Array | None) -> None:
-        self.X, self.y, self.groups, self.settings = X, y, groups, settings
-        self.kernel: Kernel = get_kernel(settings.kernel)
+    def __init__(
+        self, X: Array, y: Array, settings: FitSettings, choices: Choices = (), given_noise: Array | None = None
+    ) -> None:
+        self.y, self.settings, self.p = y, settings, X.shape[1]
+        self.kernel: Kernel = get_kernel(settings.kernel, choices)
+        self.layout = layout_of(self.p, choices)
+        self.E = self.layout.embed(X)  # (n, q)
+        self.C = X[:, self.layout.many]  # (n, l)
         unknown = np.ones(len(y), dtype=bool) if given_noise is None else np.isnan(given_noise)
         self.learned = unknown.astype(float)  # (n,) 1 where the noise is learned
         self.given = (
             np.zeros(len(y)) if given_noise is None else np.where(unknown, 0.0, np.maximum(given_noise, NOISE_FLOOR))
         )
-        self.g = int(groups.max()) + 1 if len(groups) else 0
-        self.choice = np.bincount(groups, minlength=self.g) > 1  # a categorical has a column for each choice
-        self.merged = bool(self.choice.any())  # several columns share a lengthscale
+        self.choice = np.isin(np.arange(self.p), [column for column, _ in choices])  # (p,)
         self.ones = np.ones((len(y), 1))
         signal = LOG_SIGNAL if settings.learn_signal else (0.0, 0.0)
         # one parabola for all choices of a categorical is no better than none (docs/quality.md)
-        self.trend_prior = None if self.merged else settings.trend_prior
+        self.trend_prior = None if choices else settings.trend_prior
         self.P = None if self.trend_prior is None else basis(X)
         trend = [] if self.P is None else [LOG_TREND]
-        self.bounds = np.array([LOG_LENGTHSCALE] * self.g + [signal, LOG_NOISE, *trend])
+        self.bounds = np.array([LOG_LENGTHSCALE] * self.p + [signal, LOG_NOISE, *trend])
         self.calls = 0
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         self.calls += 1
-        g, n, y = self.g, len(self.y), self.y
+        g, n, y = self.p, len(self.y), self.y
         signal, noise = math.exp(theta[g]), math.exp(theta[g + 1])
-        Z = self.X * np.exp(-theta[:g])[self.groups]
-        rho, slope = self.kernel.rho_slope(squared_distances(Z, Z))
+        Z = self.E * np.exp(-theta[:g])[self.layout.owner]
+        rho, slope = self.kernel.rho_slope(self._squared(Z, theta))
         rho *= signal
         if self.P is not None:
             P = math.exp(0.5 * theta[g + 2]) * self.P
@@ -249,12 +256,29 @@ class Energy:
         G *= slope.T  # symmetric, so the transpose is free and Fortran-ordered
         GZ = symmetric_times(G, np.concatenate([Z, self.ones], axis=1))
         per_column = np.einsum("ij,ij->j", Z, Z * GZ[:, -1:] - GZ[:, :-1])
-        gradient[:g] = 2.0 * signal * (np.bincount(self.groups, per_column, g) if self.merged else per_column)
+        gradient[:g] = 2.0 * signal * (per_column if self.layout.plain else self._merged(per_column, G, theta))
         value, gradient = self._add_priors(theta, value, gradient)
         return value / n, gradient / n
 
+    def _squared(self, Z: Array, theta: Array) -> Array:  # (n, n)
+        many = self.layout.many
+        if not len(many):
+            return squared_distances(Z, Z)
+        r2 = mismatch(self.C, self.C, np.exp(-2.0 * theta[many]))
+        if Z.shape[1]:
+            r2 += squared_distances(Z, Z)
+        return r2
+
+    def _merged(self, per_column: Array, G: Array, theta: Array) -> Array:  # (q,) -> (p,)
+        """The sums of the embedded columns by feature column, and those of large categoricals."""
+        merged: Array = np.bincount(self.layout.owner, per_column, self.p).astype(float)
+        for i, column in enumerate(self.layout.many):
+            differ = np.triu(mismatch(self.C[:, [i]], self.C[:, [i]], [1.0]))  # of G only one triangle is there
+            merged[column] = math.exp(-2.0 * theta[column]) * float(np.vdot(G.T, differ))
+        return merged
+
     def _add_priors(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
-        settings, g = self.settings, self.g
+        settings, g = self.settings, self.p
         if settings.lengthscale_prior is not None and g:
             energy, slope = settings.lengthscale_prior.energy(theta[:g], self.choice, trend=self.P is not None)
             value += energy

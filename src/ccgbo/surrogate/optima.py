@@ -1,4 +1,4 @@
-"""Monte Carlo proxy of the global maximum (arXiv 2510.04676v2, Sec. 4.2).
+"""Maxima of posterior paths, and their mean, a Monte Carlo proxy of the global maximum (arXiv 2510.04676v2, Sec. 4.2).
 
     paper     code      shape
     f^(j)     paths     k functions
@@ -46,7 +46,7 @@ def maximise_paths(
     """x^(j) = argmax f^(j) and Z^(j) = f^(j)(x^(j)) for every path."""
     values = np.concatenate([paths(candidates), paths.at_data])  # (m + n, k)
     best = values.argmax(axis=0)
-    x, maxima = np.concatenate([candidates, paths.gp.X])[best], values[best, np.arange(paths.k)]
+    x, maxima = np.concatenate([candidates, paths.X])[best], values[best, np.arange(values.shape[1])]
     if steps > 0:
-        x, maxima = ascend(paths.own, x, movable[best], scale=paths.gp.hyper.lengthscales, steps=steps)
+        x, maxima = ascend(paths.own, x, movable[best], unit=paths.unit, steps=steps)
     return Optima(x, maxima)
