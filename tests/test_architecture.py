@@ -87,6 +87,7 @@ def reaches(path: Path) -> set[str]:
 
 FOREIGN = {  # private names of other people's libraries, for which there is no public way
     "integrations": {"._log", "._non_reduced_forward", "._sample_reduction", "._q_reduction", "._checked_cv_orig"},
+    "running": {"._instances", "._is_owned"},  # of tqdm: whether another bar is drawing
 }
 
 

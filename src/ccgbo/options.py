@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
-from ccgbo.acquisition import Acquisition
+from ccgbo.acquisition import Acquisition, Schedule
 from ccgbo.credit.field import CreditSettings
 from ccgbo.keywords import unknown_keyword
 from ccgbo.presets import Settings, resolve
@@ -29,10 +29,12 @@ class SettingsOptions(TypedDict, total=False):
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
     outcome: Literal["robust", "standardize"] | None
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
+    surrogate: Any
+    """The model of the objective: "gp", or an object that builds a posterior of its own."""
     fit: FitSettings | Mapping[str, Any] | None
     """How the surrogate is fitted; a mapping changes single fields of the preset's."""
-    acquisition: str | Acquisition | None
-    """What a suggestion maximises: an object, or "ucb", "ei", "logei", "ts", "mes", "jes", "alternate"."""
+    acquisition: str | Acquisition | Schedule | None
+    """What a suggestion maximises: an object, a schedule of them, or "ucb", "ei", "logei", "ts", "mes", "jes", "alternate"."""
     credit: CreditSettings | Mapping[str, Any] | bool | None
     """How credit weighs the acquisition; a mapping changes single fields of the preset's, False switches it off."""
     search: SearchSettings | Mapping[str, Any] | None

@@ -110,6 +110,7 @@ PAPER = Settings(
     n_initial=None,  # max(2 d, 10)
     design="random",  # not stated; uniform is the plain reading
     outcome="standardize",
+    surrogate="gp",
     fit=FitSettings(  # Matern-5/2 by maximum likelihood, at every iteration
         kernel="matern52",
         lengthscale_prior=None,
