@@ -22,7 +22,7 @@ from ccgbo.records import Trial
 from ccgbo.storage import StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
-from ccgbo.viz.payload import study_payload, to_json
+from ccgbo.viz.payload import reproduction, study_payload, to_json
 
 REST = 2.0  # an analysis that took s seconds is followed by REST * s without one: the study's own work goes first
 TRUSTED = 1.0  # seconds for which a state that did not change is believed: clocks of file systems tick slowly
@@ -114,6 +114,11 @@ class Follower:
     def analysis(self) -> tuple[str, Answer]:
         with self._lock:
             return self._version(self._analysis_version), self._analysis
+
+    def reproduction(self, file: str) -> dict[str, Any]:
+        """How to make it again, from the file of that name."""
+        study = self._study
+        return reproduction(study.space, study.direction, study.settings, study.name, file)
 
     # -- the model's part
 
