@@ -168,6 +168,7 @@ def test_another_study_of_the_file_can_be_chosen(shown: tuple[Browser, Path]) ->
         study.tell({"x": 0.5}, 41.5)
     page.driver.refresh()
     page.says("#title", "net")
+    page.says("#study", "second (1)")
     page.find("#study").send_keys("second")
     page.says("#title", "second")
     page.says(".tile:first-child", "41.5")

@@ -8,7 +8,7 @@
   const MOST_PENDING = 24;  // forms shown at once
   const PERIOD = 1000;  // milliseconds between two looks
   const CALM = 30;  // looks without news after which there are half as many
-  const LISTING = 3;  // looks between two lists of the studies
+  const LISTING = 2;  // looks between two lists of the studies
   const title = document.getElementById("title");
   const chooser = document.getElementById("study");
   const live = document.getElementById("live");

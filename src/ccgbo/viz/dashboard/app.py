@@ -38,7 +38,6 @@ from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.dashboard.follow import Answer, Followers
 from ccgbo.viz.dashboard.guard import Guard
 from ccgbo.viz.dashboard.words import without_folder
-from ccgbo.viz.payload import reproduction
 from ccgbo.viz.report import fill
 
 ASSETS = {  # all that can be fetched by name
@@ -151,9 +150,7 @@ class Api:
         return _shared(request, body, {"X-Version": version})
 
     def reproduction(self, _: Request, name: str) -> Response:
-        with Study(self._path, name=name) as study:
-            how = reproduction(study.space, study.direction, study.settings, study.name, self._path.name)
-        return JSONResponse(how)
+        return JSONResponse(self._followers.get(name).reproduction(self._path.name))
 
     # -- doing
 

@@ -1,13 +1,14 @@
 """The studies of one file as the page sees them, each read once for any number of pages.
 
-A page asks every second. Whether anything was written since is one look at the file's own counter; trials are read when
-it moved, and every page gets only those that changed since it last asked. What needs the model is computed beside the
-requests (analyst.py), and the last known answer is served meanwhile.
+A page asks every second. Whether anything was written since, the sizes and times of the file and of the journal beside
+it say; trials are read when they moved, and every page gets only those that changed since it last asked. What needs the
+model is computed beside the requests (analyst.py), and the last known answer is served meanwhile.
 """
 
 from __future__ import annotations
 
 import gzip
+import os
 import secrets
 import threading
 import time
@@ -16,18 +17,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ccgbo.errors import StudyNotFoundError
+from ccgbo.errors import StorageError, StudyNotFoundError
 from ccgbo.records import Trial
-from ccgbo.storage import StudyFile, StudyInfo
+from ccgbo.storage import StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
-from ccgbo.viz.payload import study_payload, to_json
+from ccgbo.viz.payload import reproduction, study_payload, to_json
 
 REST = 2.0  # an analysis that took s seconds is followed by REST * s without one: the study's own work goes first
-LISTED = 1.0  # seconds between two countings of all studies
+TRUSTED = 1.0  # seconds for which a state that did not change is believed: clocks of file systems tick slowly
+LISTED = 0.5  # seconds between two countings of all studies
 MOST_FOLLOWED = 32  # studies held open at a time
 
-State = tuple[int, int, int]  # which file, and its counter of changes
+State = tuple[tuple[int, ...], ...]  # of the file and of its journal: which they are, how large, when written
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Follower:
         self.name, self._analyst = name, analyst
         self._study = Study(path, name=name)
         self._lock = threading.Lock()
-        self._state: State | None = None  # of the file when the trials were last read
+        self._state: State = ()  # of the file when the trials were last read
+        self._looked = 0.0  # and when that was
         self._trials: dict[int, Trial] = {}
         self._changed: dict[int, int] = {}  # revision at which each trial was last another
         self._start()
@@ -67,10 +70,10 @@ class Follower:
     def look(self, state: State) -> None:
         """Take in what changed. Raises StudyNotFoundError if the study was deleted."""
         with self._lock:
-            if state == self._state:
+            if state == self._state and time.monotonic() - self._looked < TRUSTED:
                 return
             trials = self._study.trials
-            self._state = state
+            self._state, self._looked = state, time.monotonic()
             # unchanged trials are the same objects: this compares pointers
             new = [t for t in trials if self._trials.get(t.id) is not t]
             if not new and len(trials) == len(self._trials) and self._revision:
@@ -112,6 +115,11 @@ class Follower:
         with self._lock:
             return self._version(self._analysis_version), self._analysis
 
+    def reproduction(self, file: str) -> dict[str, Any]:
+        """How to make it again, from the file of that name."""
+        study = self._study
+        return reproduction(study.space, study.direction, study.settings, study.name, file)
+
     # -- the model's part
 
     def _keep_analysing(self) -> None:
@@ -144,11 +152,10 @@ class Followers:
         self.path, self._analyst = path, Analyst(path)
         self._lock = threading.Lock()
         self._by_name: dict[str, Follower] = {}  # the last used last
-        self._file: StudyFile | None = None
-        self._identity: tuple[int, int] | None = None  # device and inode: a path can come to name another file
-        self._names: tuple[int, list[str]] = (-1, [])  # with the counter they were read at
+        self._identity: tuple[int, ...] | None = None  # device and inode: a path can come to name another file
+        self._listed: tuple[State, float] = ((), 0.0)  # state and time of the list below
+        self._infos: list[StudyInfo] = []
         self._deleted: set[str] = set()
-        self._infos: tuple[int, float, list[StudyInfo]] = (-1, 0.0, [])
 
     def get(self, name: str) -> Follower:
         """The study as the file has it now. Raises StudyNotFoundError where there is none, or no file."""
@@ -159,14 +166,17 @@ class Followers:
                 return follower
             except StudyNotFoundError:  # deleted, and perhaps made anew
                 self._forget(name, follower)
+            except StorageError:  # what is open is of no use any more; the next one to ask opens it again
+                self._forget(name, follower)
+                raise
 
     def _find(self, name: str) -> tuple[State, Follower]:
         with self._lock:
-            state, names = self._look()
-            if name not in names:
-                self._drop(name)
-                raise StudyNotFoundError(self._missing(name, names))
+            state = self._look()
             if name not in self._by_name:
+                names = [info.name for info in self._list(state, 0.0)]
+                if name not in names:
+                    raise StudyNotFoundError(self._missing(name, names))
                 self._by_name[name] = Follower(self.path, name, self._analyst)
                 while len(self._by_name) > MOST_FOLLOWED:
                     self._drop(next(iter(self._by_name)))
@@ -181,41 +191,33 @@ class Followers:
         return f"{self.path.name!r} has no study {name!r}{there}."
 
     def studies(self) -> list[StudyInfo]:
-        """Every study at a glance; their counts are at most a second old."""
+        """Every study at a glance, half a second old at most while the file changes."""
         with self._lock:
-            (*_, counter), names = self._look()
-            known, at, infos = self._infos
-            old = time.monotonic() - at >= LISTED or [info.name for info in infos] != names
-            if known != counter and old:
-                assert self._file is not None
-                with self._file.read() as connection:
-                    infos = self._file.infos(connection)
-                self._infos = counter, time.monotonic(), infos
-            return infos
+            return self._list(self._look(), LISTED)
 
-    def _look(self) -> tuple[State, list[str]]:
-        """Which file it is and how often it has changed, and the names of its studies."""
-        self._check_identity()
-        assert self._identity is not None
-        if self._file is None:
-            self._file = StudyFile(self.path, create=False)
-        with self._file.read() as connection:
-            counter = int(connection.execute("PRAGMA data_version").fetchone()[0])
-            if self._names[0] != counter:
-                self._names = counter, self._file.names(connection)
-        return (*self._identity, counter), self._names[1]
+    def _list(self, state: State, period: float) -> list[StudyInfo]:
+        """The studies, read again if the file has changed and the list is older than the period."""
+        known, at = self._listed
+        age = time.monotonic() - at
+        if (known != state and age >= period) or age >= 2.0 * TRUSTED:
+            self._infos, self._listed = list_studies(self.path), (state, time.monotonic())
+        return self._infos
 
-    def _check_identity(self) -> None:
-        """Let go of a file that was deleted or replaced: what is still open would show it for ever."""
+    def _look(self) -> State:
+        """The state of the file. One that was deleted or replaced is let go: what is open would show it for ever."""
         try:
-            found = self.path.stat()
+            file = _stat(self.path)
         except OSError as error:
             self._let_go()
             why = "it was deleted or moved" if isinstance(error, FileNotFoundError) else error.strerror
             raise StudyNotFoundError(f"there is no file {self.path.name!r} any more: {why}.") from None
-        if self._identity != (found.st_dev, found.st_ino):
+        if self._identity != file[:2]:
             self._let_go()
-            self._identity = found.st_dev, found.st_ino
+            self._identity = file[:2]
+        try:
+            return file, _stat(Path(f"{self.path}-wal"))
+        except OSError:
+            return (file,)
 
     def _forget(self, name: str, follower: Follower) -> None:
         with self._lock:
@@ -233,12 +235,15 @@ class Followers:
             follower.close()
         self._by_name.clear()
         self._deleted.clear()
-        if self._file is not None:
-            self._file.close()
-        self._file, self._identity = None, None
-        self._names, self._infos = (-1, []), (-1, 0.0, [])
+        self._identity, self._infos, self._listed = None, [], ((), 0.0)
 
     def close(self) -> None:
         self._analyst.close()
         with self._lock:
             self._let_go()
+
+
+def _stat(path: Path) -> tuple[int, ...]:
+    """Which file it is, how large, when written. Without opening it, which would cost SQLite its locks."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
