@@ -253,11 +253,11 @@ class Live(Shown):
         return stream_width(self._stderr) or 80
 
     def _line(self, width: int) -> str:
-        """What matters most first: where there is little room, the bar goes, then the rest from the end."""
+        """Where there is little room the time of a suggestion goes first, then the bar and the time that is left."""
         room, line = width - ECHO, ""
         for short, left in ((False, True), (True, True), (True, False)):
             line = f" {self._count()} [{', '.join([self._time(left=left), *self._words(short=short)])}]"
-            if len(self._direction) + len(line) <= room:
+            if len(self._direction) + len(line) + (0 if short else 5) <= room:  # a bar says more than milliseconds
                 break
         bar = min(BAR, room - len(self._direction) - len(line) - 1)
         return shorten(self._direction + (f" {self._blocks(bar)}" if bar >= 4 else "") + line, room)
