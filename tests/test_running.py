@@ -703,18 +703,35 @@ def test_what_an_objective_prints_stands_above_the_line() -> None:
     assert re.fullmatch(r"maximize █+ 5/5 \[00:0\d, best 0\.\d+, \d+ ms per suggestion\]", bar)
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_what_another_process_prints_does_not_run_into_the_line(tmp_path: Path, method: str) -> None:
+    (tmp_path / "objective.py").write_text("def f(x):\n    print('out', round(x, 2))\n    return x\n")
+    code = (
+        "import ccgbo, sys, multiprocessing; sys.path.insert(0, sys.argv[1]); from objective import f\n"
+        "from concurrent.futures import ProcessPoolExecutor\n"
+        "with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(sys.argv[2])) as executor:\n"
+        "    result = ccgbo.maximize(f, {'x': (0.0, 1.0)}, 6, seed=0, executor=executor)\n"
+        "print([round(t.params['x'], 2) for t in result.trials])"
+    )
+    *lines, bar, last = lines_on_screen(Screen(code, 100, str(tmp_path), method).read())
+    assert sorted(lines) == sorted(f"out {x}" for x in json.loads(last))
+    assert " 6/6 [" in bar
+
+
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_a_clock_ticks_while_evaluations_run_and_sixty_columns_are_enough(n_workers: int) -> None:
     code = (
         "import ccgbo, time, sys\n"
-        "def f(x):\n    time.sleep(3.5)\n    return x\n"
+        "def f(x):\n    time.sleep(5.0)\n    return x\n"
         "ccgbo.minimize(f, {'x': (0.0, 1.0)}, 2, seed=0, n_workers=int(sys.argv[1]))"
     )
     drawn = Screen(code, 60, str(n_workers)).read()
     states = [part.strip() for part in re.split(r"[\r\n]+|\x1b\[\w", drawn) if part.strip()]
     assert all(len(state) < 60 for state in states)
-    words = "2 running, oldest" if n_workers == 2 else "1 running for"
-    assert len({state for state in states if words in state and " 0/2 [00:0" in state}) >= 2, states
+    ticks = [state for state in states if f"{n_workers} running" in state and " 0/2 [00:" in state]
+    assert len(set(ticks)) >= 2, states
+    assert ("2 running, oldest " if n_workers == 2 else "1 running for ") in ticks[-1]
     assert re.fullmatch(r"minimize █+ 2/2 \[00:\d\d, best 0\.\d+\]", lines_on_screen(drawn)[-1])
 
 

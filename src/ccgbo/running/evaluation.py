@@ -51,10 +51,8 @@ class Failure:
         return reason(self.text)
 
 
-def evaluate(f: Callable[..., Any], params: Mapping[str, Any], far: bool, /) -> Value | Failure:
+def evaluate(f: Callable[..., Any], params: Mapping[str, Any], far: bool = False, /) -> Value | Failure:
     """``f(**params)``; ``far`` says that the answer must travel to another process."""
-    if far:
-        _wait_for_a_second_ctrl_c()
     try:
         value = f(**params)
         if inspect.isawaitable(value):
@@ -64,6 +62,17 @@ def evaluate(f: Callable[..., Any], params: Mapping[str, Any], far: bool, /) -> 
         raise
     except Exception as error:
         return _failure(error, _hint(f, params, error), far)
+
+
+def evaluate_far(f: Callable[..., Any], params: Mapping[str, Any], under_a_bar: bool, /) -> Value | Failure:
+    """The same in a process of a pool, perhaps on the terminal where the run shows how far it is."""
+    _wait_for_a_second_ctrl_c()
+    if not (under_a_bar and multiprocessing.parent_process()):
+        return evaluate(f, params, True)
+    from ccgbo.running.screen import clearing_lines
+
+    with clearing_lines():
+        return evaluate(f, params, True)
 
 
 def failure_of(error: Exception) -> Failure:

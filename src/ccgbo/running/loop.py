@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ccgbo.errors import ObjectiveError, SettingError, SpaceExhaustedError, TellError
 from ccgbo.records import Result, Trial
-from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, failure_of
+from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate_far, failure_of
 from ccgbo.running.limits import ALIKE, CtrlC, FirstTrials, Limits
 from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuild, size_of
 from ccgbo.running.progress import Progress, open_progress
@@ -178,7 +178,7 @@ class Loop:
         waiting: Future[Any] = Future()
         self._add(waiting, trial)  # so that it is released if the executor refuses it
         try:
-            future = self._executor.submit(evaluate, self._f, dict(trial.params), is_far(self._executor))
+            future = self._submit(dict(trial.params))
         except KeyboardInterrupt:
             self._ctrl_c.note()
             self._release(waiting)
@@ -187,12 +187,15 @@ class Loop:
             self._idle_breaks += 1
             self._on_break(error)
         except RuntimeError as error:
-            if not is_far(self._executor) and isinstance(self._executor, Inline | Threads):
-                raise
             raise SettingError(f"executor must take what is submitted to it: {error}.") from error
         else:
             since = self._running.pop(waiting).since
             self._running[future] = Running(trial, since)
+
+    def _submit(self, params: dict[str, Any]) -> Future[Any]:
+        if is_far(self._executor):
+            return self._executor.submit(evaluate_far, self._f, params, self._bar.is_live)
+        return self._executor.submit(evaluate, self._f, params)
 
     def _add(self, future: Future[Any], trial: Trial) -> None:
         self._running[future] = Running(trial, time.monotonic())

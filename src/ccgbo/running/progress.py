@@ -25,7 +25,6 @@ TICK_SECONDS = 1.0
 LINE_SECONDS = (1.0, 60.0)  # between plain lines: at the start, and at most; in between a twentieth of the time so far
 QUIET_SECONDS = 600.0  # a plain line although nothing has finished
 BAR = 24  # characters of the bar, at most
-NARROW = 100  # columns below which the least important words are left out
 ECHO = 3  # columns left free: a terminal writes ^C behind the cursor
 
 
@@ -36,6 +35,9 @@ class Progress(Protocol):
     def running(self, since: Sequence[float]) -> None: ...  # time.monotonic() at the start of each that runs
     def finished(self, tally: Tally) -> None: ...
     def note(self, text: str) -> None: ...
+
+    @property
+    def is_live(self) -> bool: ...  # whether a line stands on the terminal that others' lines would tear
 
 
 def open_progress(show: bool, tally: Tally, direction: Direction) -> AbstractContextManager[Progress]:
@@ -82,6 +84,8 @@ def printed(text: str, stream: Any) -> None:
 
 
 class Silent:
+    is_live = False
+
     def __enter__(self) -> Self:
         return self
 
@@ -115,6 +119,8 @@ def _no_fork_while_drawing() -> None:
 
 class Shown:
     """Counts, and draws when something changed and when the clock ticks."""
+
+    is_live = False
 
     def __init__(self, tally: Tally, direction: Direction) -> None:
         self._tally, self._direction = tally, direction
@@ -179,10 +185,10 @@ class Shown:
     def _count(self) -> str:
         return f"{self._tally.done}/{self._tally.total}"
 
-    def _time(self) -> str:
+    def _time(self, *, left: bool = True) -> str:
         elapsed, new = time.monotonic() - self._start, self._tally.done - self._first
-        left = self._tally.total - self._tally.done
-        return clock(elapsed) + (f"<{clock(elapsed / new * left)}" if new and left else "")
+        rest = self._tally.total - self._tally.done
+        return clock(elapsed) + (f"<{clock(elapsed / new * rest)}" if left and new and rest else "")
 
     def _words(self, *, short: bool = False) -> list[str]:
         t, n, out = self._tally, len(self._since), []
@@ -216,6 +222,8 @@ def duration(seconds: float) -> str:
 class Live(Shown):
     """A line that is drawn over itself; what the objective prints goes above it."""
 
+    is_live = True
+
     def _open(self) -> None:
         from ccgbo.running.screen import Above, bar_on
 
@@ -245,11 +253,14 @@ class Live(Shown):
         return stream_width(self._stderr) or 80
 
     def _line(self, width: int) -> str:
-        words = ", ".join([self._time(), *self._words(short=width < NARROW)])
-        head, tail = f"{self._direction} ", f" {self._count()} [{words}]"
-        room = min(BAR, width - ECHO - len(head) - len(tail))
-        line = head.rstrip() + tail if room < 4 else head + self._blocks(room) + tail
-        return shorten(line, width - ECHO)
+        """Where there is little room the time of a suggestion goes first, then the bar and the time that is left."""
+        room, line = width - ECHO, ""
+        for short, left in ((False, True), (True, True), (True, False)):
+            line = f" {self._count()} [{', '.join([self._time(left=left), *self._words(short=short)])}]"
+            if len(self._direction) + len(line) + (0 if short else 5) <= room:  # a bar says more than milliseconds
+                break
+        bar = min(BAR, room - len(self._direction) - len(line) - 1)
+        return shorten(self._direction + (f" {self._blocks(bar)}" if bar >= 4 else "") + line, room)
 
     def _blocks(self, width: int) -> str:
         full, empty = ("█", "░") if _can_show("█░", self._stderr) else ("#", ".")

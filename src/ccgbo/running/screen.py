@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tqdm import tqdm
@@ -27,29 +30,26 @@ def _tqdm_draws() -> bool:
     return any(part._is_owned() for part in getattr(lock, "locks", [lock]) if hasattr(part, "_is_owned"))
 
 
-class Above:
-    """Stands in for a standard stream: whole lines are written above the bar.
+class Lines:
+    """Stands in for a standard stream and passes on whole lines, so that nothing is drawn into one of them.
 
-    Carriage returns and other bars of tqdm are somebody's own drawing and pass as they are. A forked process has no
-    bar to move: it clears the line, and the bar is drawn anew at the next tick of its owner's clock.
+    A process that does not own the bar clears its line first; the owner draws it anew when its clock ticks.
     """
 
-    def __init__(self, stream: Any, bar: Bar) -> None:
-        self._stream, self._bar, self._rest = stream, bar, ""
-        self._owner, self._lock = os.getpid(), threading.RLock()
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._rest, self._lock = stream, "", threading.RLock()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
         with self._lock:
-            if os.getpid() != self._owner:
-                self._stream.write(CLEAR_LINE + text if text.strip() else text)
-            elif "\r" in text or len(tqdm._instances) > 1 or (text.strip("\n") in ("", UP) and _tqdm_draws()):
+            if self._is_drawing(text):
                 self._stream.write(text)
             else:
                 lines, newline, self._rest = (self._rest + text).rpartition("\n")
-                self._write(lines + newline)
+                if newline:
+                    self._pass_on(lines + newline)
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -63,10 +63,47 @@ class Above:
         """What was left without an end of line."""
         with self._lock:
             rest, self._rest = self._rest, ""
-            self._write(rest + "\n" * bool(rest))
+            if rest:
+                self._pass_on(rest + "\n")
 
-    def _write(self, text: str) -> None:
-        if text:
-            with self._bar.external_write_mode(file=self._bar.fp):
-                self._stream.write(text)
-                self._stream.flush()
+    def _is_drawing(self, text: str) -> bool:
+        """A carriage return, or another bar of tqdm, is somebody's own drawing and passes as it is."""
+        return "\r" in text or bool(tqdm._instances) or (text.strip("\n") in ("", UP) and _tqdm_draws())
+
+    def _pass_on(self, lines: str) -> None:
+        self._stream.write(CLEAR_LINE + lines)
+        self._stream.flush()
+
+
+class Above(Lines):
+    """The same where the bar is: lines are written above it."""
+
+    def __init__(self, stream: Any, bar: Bar) -> None:
+        super().__init__(stream)
+        self._bar, self._owner = bar, os.getpid()
+
+    def _is_drawing(self, text: str) -> bool:
+        return "\r" in text or len(tqdm._instances) > 1 or (text.strip("\n") in ("", UP) and _tqdm_draws())
+
+    def _pass_on(self, lines: str) -> None:
+        if os.getpid() != self._owner:  # forked: the bar at hand is only a copy
+            super()._pass_on(lines)
+            return
+        with self._bar.external_write_mode(file=self._bar.fp):
+            self._stream.write(lines)
+            self._stream.flush()
+
+
+@contextmanager
+def clearing_lines() -> Iterator[None]:
+    """In another process than the bar's: what is printed here does not run into the bar."""
+    before = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    ours = {name: Lines(stream) for name, stream in before.items() if stream is not None and stream.isatty()}
+    for name, stream in ours.items():
+        setattr(sys, name, stream)
+    try:
+        yield
+    finally:
+        for name, stream in ours.items():
+            stream.finish()
+            setattr(sys, name, before[name])
