@@ -31,7 +31,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.optima import Optima
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ Codomain = Literal["real", "nonnegative", "log"]
 class Context:
     """What an acquisition may look at."""
 
-    posterior: GP  # pending points included as fantasies
+    posterior: Posterior  # pending points included as fantasies
     incumbent: float  # best posterior mean at an observed point
     optima: Optima | None  # maxima of posterior paths, where the acquisition says it needs them
     rng: np.random.Generator
