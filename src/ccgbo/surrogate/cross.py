@@ -57,15 +57,12 @@ class CrossCovariance:
     hyper: Hyper
     Z: Points  # (s,) sites / lengthscales
     P: Array | None  # (s, 2p) phi(sites), None without a trend
+    metric: Metric
 
     @classmethod
     def of(cls, kernel: Kernel, hyper: Hyper, X: Array) -> CrossCovariance:  # (s, p)
-        points = Metric(hyper.lengthscales, kernel.choices).points(X)
-        return cls(kernel, hyper, points, basis(X) if hyper.trend else None)
-
-    @property
-    def metric(self) -> Metric:
-        return Metric(self.hyper.lengthscales, self.kernel.choices)
+        metric = Metric(hyper.lengthscales, kernel.choices)
+        return cls(kernel, hyper, metric.points(X), basis(X) if hyper.trend else None, metric)
 
     def extended(self, X: Array) -> CrossCovariance:  # (q, p)
         """These and q more."""
@@ -79,7 +76,15 @@ class CrossCovariance:
 
     def cross(self, x: Array, P: Array | None) -> Array:  # (m, p), basis(x) -> (m, s)
         """k(x, sites)."""
-        return covariance(self.kernel, self.hyper, self.metric.points(x), P, self.Z, self.P)
+        return self.between(self.metric.points(x), P, self.Z, self.P)
+
+    def between(self, Z: Points, P: Array | None, Z2: Points, P2: Array | None) -> Array:
+        """k between m scaled points and q others, given with their phi: (m, q)."""
+        k = self.kernel.rho(self.metric.squared(Z, Z2))
+        k *= self.hyper.signal
+        if P is not None and P2 is not None:
+            k += (self.hyper.trend * P) @ P2.T
+        return k
 
     def linearize(self, x: Array) -> Linearized:  # (m, p)
         """k(x, sites) and what its derivatives by x are made of."""
@@ -106,12 +111,3 @@ class CrossCovariance:
                 weights += own[:, None] * at.P
             pulled += basis_slope(at.x, self.hyper.trend * weights)
         return pulled
-
-
-def covariance(kernel: Kernel, hyper: Hyper, Z: Points, P: Array | None, Z2: Points, P2: Array | None) -> Array:
-    """k between m scaled points and q others, given with their phi: (m, q)."""
-    k = kernel.rho(Metric(hyper.lengthscales, kernel.choices).squared(Z, Z2))
-    k *= hyper.signal
-    if P is not None and P2 is not None:
-        k += (hyper.trend * P) @ P2.T
-    return k

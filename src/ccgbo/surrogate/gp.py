@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.surrogate.base import JointPrediction, Prediction
-from ccgbo.surrogate.cross import CrossCovariance, Hyper, covariance
+from ccgbo.surrogate.cross import CrossCovariance, Hyper
 from ccgbo.surrogate.distance import Metric
 from ccgbo.surrogate.kernels import Kernel
 from ccgbo.surrogate.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
@@ -76,7 +76,7 @@ class GP:
         """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
         noise = hyper.noise_of(len(y), given_noise)
         sites = CrossCovariance.of(kernel, hyper, X)
-        K = covariance(kernel, hyper, sites.Z, sites.P, sites.Z, sites.P)
+        K = sites.between(sites.Z, sites.P, sites.Z, sites.P)
         K[np.diag_indices_from(K)] += noise
         L, jitter = cholesky(K)
         return cls(sites, X, y, noise + jitter, L, solve(L, y), n_features)
@@ -126,7 +126,7 @@ class GP:
     def prior(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
         """k(x, x2)."""
         metric, P, P2 = self.sites.metric, self.basis(x), self.basis(x2)
-        return covariance(self.kernel, self.hyper, metric.points(x), P, metric.points(x2), P2)
+        return self.sites.between(metric.points(x), P, metric.points(x2), P2)
 
     def cross(self, x: Array) -> Array:  # (m, p) -> (m, n)
         """k(x, X)."""
