@@ -321,7 +321,7 @@ def test_repeated_observations_at_one_point_are_averaged() -> None:
     model = opt.snapshot().model
     for x, seen in values.items():
         f = opt.space.features(opt.space.encode({"x": x, "y": 0.5})[None])
-        mean = model.outcome.inverse(model.gp.predict(f)[0])[0]
+        mean = model.outcome.inverse(model.posterior.predict(f)[0])[0]
         assert mean == pytest.approx(np.mean(seen), abs=0.15)
     assert opt.ask().params not in [t.params for t in opt.trials[:-1]]
 
@@ -336,7 +336,7 @@ def test_a_known_noise_makes_an_observation_count_for_what_it_is_worth() -> None
             opt.tell(params, value, noise_variance=q)
         model = opt.snapshot().model
         f = opt.space.features(opt.space.encode(points[2])[None])
-        return float(model.outcome.inverse(model.gp.predict(f)[0])[0])
+        return float(model.outcome.inverse(model.posterior.predict(f)[0])[0])
 
     trusted, doubted = belief([1e-6] * 5), belief([1e-6, 1e-6, 100.0, 1e-6, 1e-6])
     assert trusted == pytest.approx(5.0, abs=0.1)

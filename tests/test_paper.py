@@ -55,7 +55,7 @@ def test_paths_climb_to_at_least_the_best_candidate(rng: np.random.Generator) ->
     flat, climbed = (maximise_paths(paths, candidates, free, steps=s) for s in (0, 20))
     assert np.all(climbed.maxima >= flat.maxima - 1e-6)
     assert climbed.z > flat.z
-    np.testing.assert_allclose(paths.own(climbed.argmax)[0], climbed.maxima, atol=1e-6)
+    np.testing.assert_allclose(paths.value_and_gradient_each(climbed.argmax)[0], climbed.maxima, atol=1e-6)
     assert climbed.argmax.min() >= 0.0 and climbed.argmax.max() <= 1.0
 
 
@@ -222,7 +222,7 @@ def test_trap_6_the_paper_preset_states_every_setting_of_the_paper() -> None:
 
 def test_lambda_zero_is_exactly_gp_ucb() -> None:
     opt = told(12, preset="paper", credit={"strength": 0.0})
-    gp, rng = opt.snapshot().model.gp, opt.generator()
+    gp, rng = opt.snapshot().model.posterior, opt.generator()
     candidates = global_candidates(opt.space, opt.settings.search, rng)
     mean, std = gp.predict(candidates)
     best = candidates[np.argmax(mean + 2.576 * std)]

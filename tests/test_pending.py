@@ -76,7 +76,7 @@ def test_a_pending_point_lowers_the_interest_around_itself() -> None:
     opt = with_data(acquisition="ucb", credit=False, pending="believer")
     trial = opt.ask()
     f = opt.space.features(opt.space.encode(trial.params)[None])
-    gp = opt.snapshot().model.gp
+    gp = opt.snapshot().model.posterior
     believed = with_pending(opt.snapshot(), np.random.default_rng(0))
     assert believed.predict(f)[1] < gp.predict(f)[1]
     assert believed.predict(f)[0] == pytest.approx(gp.predict(f)[0])  # the believer's fantasy is the mean itself
@@ -85,7 +85,7 @@ def test_a_pending_point_lowers_the_interest_around_itself() -> None:
 def test_joint_samples_are_drawn_from_the_posterior() -> None:
     opt = with_data(pending="sample")
     opt.ask(3)
-    gp = opt.snapshot().model.gp
+    gp = opt.snapshot().model.posterior
     state = opt.snapshot()
     F = state.pending
     rng = np.random.default_rng(0)

@@ -116,7 +116,7 @@ def model_of(choices: list[str], values: dict[str, list[float]]) -> Callable[[st
         [{"c": c, "x": x} for c, ys in values.items() for x, _ in zip(xs, ys, strict=True)],
         [y for ys in values.values() for y in ys],
     )
-    gp = opt.snapshot().model.gp
+    gp = opt.snapshot().model.posterior
     return lambda c: float(gp.predict(opt.space.features(opt.space.encode({"c": c, "x": 0.5})[None]))[0][0])
 
 

@@ -30,7 +30,7 @@ def explain_choice(state: State, proposal: Proposal, history: History) -> Explan
     assert proposal.chosen is not None
     model, sign = state.model, history.sign
     f = state.space.features(proposal.chosen[None, :])
-    mean, std = (float(v[0]) for v in model.gp.predict(f))
+    mean, std = (float(v[0]) for v in model.posterior.predict(f))
     user_mean, user_std = in_user_units(model, mean, std, sign)
     credit, optima, scores = proposal.credit, proposal.optima, proposal.scores
     total = float(np.prod([factor(f)[0] for factor in proposal.factors if factor is not None]))
@@ -50,8 +50,8 @@ def explain_choice(state: State, proposal: Proposal, history: History) -> Explan
 
 def _neighbours(f: Array, history: History, state: State, scores: Scores) -> tuple[Neighbour, ...]:
     model, credit = state.model, state.settings.credit
-    metric = plain_metric(model.gp) if credit.field == "knn" else model.gp.metric
-    distance = np.sqrt(metric.between(f, model.gp.X)[0])
+    metric = plain_metric(model.posterior) if credit.field == "knn" else model.posterior.metric
+    distance = np.sqrt(metric.between(f, model.posterior.X)[0])
     return tuple(
         Neighbour(
             trial_id=history.observed(model.rows[i]).id,

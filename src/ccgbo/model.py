@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ccgbo.history import Data
 from ccgbo.log import report_once
 from ccgbo.presets import Settings
+from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Choices
 from ccgbo.surrogate.fit import fit, hyper_of
 from ccgbo.surrogate.gp import GP
@@ -50,11 +51,11 @@ class FitState:
 class Model:
     """A posterior with the map between its scale and the user's."""
 
-    gp: GP
-    rows: NDArray[np.intp]  # observation behind each row of gp
+    posterior: Posterior
+    rows: NDArray[np.intp]  # observation behind each row of the posterior
     outcome: Outcome
     fit: FitState
-    mean: Array  # posterior mean and std at the observations, one per row of gp
+    mean: Array  # posterior mean and std at the observations, one per row
     std: Array
     base: Model | None = None  # the model at the last fit, to append to; None if this is it
 
@@ -159,11 +160,13 @@ def _append(base: Model, data: Data) -> Model | None:
         return base
     y = base.outcome.forward(data.values[fresh])
     noise = _standard_noise(data.noise[fresh], base.outcome, y)
-    mean, std = base.gp.predict(data.F[fresh])
-    spread = np.sqrt(std**2 + base.gp.hyper.noise_of(len(y), noise))
+    before = base.posterior
+    assert isinstance(before, GP)
+    mean, std = before.predict(data.F[fresh])
+    spread = np.sqrt(std**2 + before.hyper.noise_of(len(y), noise))
     if np.any(np.abs(y - mean) > REFIT_Z * spread):
         return None
-    gp = base.gp.condition(data.F[fresh], y, noise)
+    gp = before.condition(data.F[fresh], y, noise)
     rows = np.concatenate([base.rows, fresh])
     return Model(gp, rows, base.outcome, base.fit, *gp.at_observations(), base=base)
 

@@ -34,7 +34,8 @@ class SettingsOptions(TypedDict, total=False):
     fit: FitSettings | Mapping[str, Any] | None
     """How the surrogate is fitted; a mapping changes single fields of the preset's."""
     acquisition: str | Acquisition | Schedule | None
-    """What a suggestion maximises: an object, a schedule of them, or "ucb", "ei", "logei", "ts", "mes", "jes", "alternate"."""
+    """What a suggestion maximises: an object or a schedule of them, or "ucb", "ei", "logei", "ts", "mes", "jes" or
+    "alternate"."""
     credit: CreditSettings | Mapping[str, Any] | bool | None
     """How credit weighs the acquisition; a mapping changes single fields of the preset's, False switches it off."""
     search: SearchSettings | Mapping[str, Any] | None

@@ -38,7 +38,7 @@ from ccgbo.model import Model
 from ccgbo.presets import Settings
 from ccgbo.search import Excluded, global_candidates, local_candidates, movable, optimize_acquisition
 from ccgbo.space import Space
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.optima import Optima, maximise_paths
 
 Array = NDArray[np.float64]
@@ -103,8 +103,8 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     acts = turn.credited and s.credit.strength > 0.0
     optima = sample_optima(state, U, rng) if acts or turn.acquisition.needs_optima else None  # Z_t
     scores = score_observations(state, optima) if acts and optima else None  # l_i, s_i, r_i, c_i
-    credit = credit_factor(model.gp, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
-    factors = [credit, prior_factor(state), SuccessFactor.build(model.gp, state.failed)]
+    credit = credit_factor(model.posterior, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
+    factors = [credit, prior_factor(state), SuccessFactor.build(model.posterior, state.failed, s.fit.kernel)]
     posterior = with_pending(state, rng)
     U = np.concatenate([U, local_candidates(space, _centres(state, scores), s.search.n_local, rng)])
     F = space.features(U)
@@ -138,7 +138,7 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
     if gated and proposal.credit is not None:
         plain = proposal.without_credit()
         u = _search(state, plain, rng)
-        if state.model.gp.predict(state.space.features(u[None, :]))[0][0] >= state.model.mean.max():
+        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= state.model.mean.max():
             return replace(plain, chosen=u)
     return replace(proposal, chosen=_search(state, proposal, rng))
 
@@ -151,7 +151,7 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
         proposal.values,
         state.settings.search,
         state.excluded,
-        unit=state.model.gp.unit,
+        unit=state.model.posterior.unit,
         rng=rng,
     )
 
@@ -171,7 +171,7 @@ def question(state: State, rng: np.random.Generator) -> tuple[Optima, Scores]:
 
 def sample_optima(state: State, U: Array, rng: np.random.Generator) -> Optima:
     """The maxima of posterior paths over candidates and observations."""
-    c, paths = state.settings.credit, state.model.gp.paths(state.settings.credit.n_paths, rng)
+    c, paths = state.settings.credit, state.model.posterior.paths(state.settings.credit.n_paths, rng)
     U = U[: c.path_candidates]
     free = movable(state.space, np.concatenate([U, state.observed]))
     return maximise_paths(paths, state.space.features(U), free, steps=c.path_steps)
@@ -188,14 +188,14 @@ def prior_factor(state: State) -> PriorFactor | None:
     return PriorFactor(state.prior, state.space, state.settings.prior_strength / max(state.t, 1))
 
 
-def with_pending(state: State, rng: np.random.Generator) -> GP:
+def with_pending(state: State, rng: np.random.Generator) -> Posterior:
     """The posterior with a fantasy at each pending point: its mean (believer) or a joint sample."""
-    gp, F = state.model.gp, state.pending
+    posterior, F = state.model.posterior, state.pending
     if not len(F):
-        return gp
+        return posterior
     if state.settings.pending == "believer":
-        return gp.condition(F, gp.predict(F)[0])
-    return gp.condition(F, gp.paths(1, rng)(F)[:, 0])
+        return posterior.condition(F, posterior.predict(F)[0])
+    return posterior.condition(F, posterior.paths(1, rng)(F)[:, 0])
 
 
 def _centres(state: State, scores: Scores | None) -> Array:

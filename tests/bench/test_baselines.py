@@ -216,8 +216,8 @@ def test_the_gaussian_model_of_the_outlier_loop_is_without_the_outlier() -> None
     data = Data(X, X, y, np.full(30, np.nan))
     model = WithoutOutliers(n_initial=20, every=10).build(data, (), SMALL)
     assert sorted(set(range(30)) - set(model.rows.tolist())) == [11]
-    assert len(model.gp.y) == 29
-    assert not (X[11] == model.gp.X).all(axis=1).any()
+    assert len(model.posterior.y) == 29
+    assert not (X[11] == model.posterior.X).all(axis=1).any()
 
 
 def test_the_robust_mode_is_a_stationary_point_of_the_posterior() -> None:

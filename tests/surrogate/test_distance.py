@@ -47,9 +47,8 @@ def test_the_posterior_does_not_depend_on_how_distances_are_computed() -> None:
     few, many, x = posterior(FEW), posterior(MANY), draw(30, seed=1)
     np.testing.assert_allclose(few.predict(x), many.predict(x), rtol=1e-9)
     np.testing.assert_allclose(few.condition(x[:3], np.zeros(3)).alpha, many.condition(x[:3], np.zeros(3)).alpha)
-    slopes = [
-        gp.sites.pull(at, np.ones_like(at.k)) for gp, at in ((few, few.sites.local(x)), (many, many.sites.local(x)))
-    ]
+    pairs = ((gp.sites, gp.sites.linearize(x)) for gp in (few, many))
+    slopes = [sites.vjp(at, np.ones_like(at.k)) for sites, at in pairs]
     np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-9)
     assert not slopes[0][:, 1:].any()
 
@@ -67,7 +66,7 @@ def test_paths_over_choices_have_the_covariance_of_the_posterior(choices: object
 def test_a_path_and_its_gradient_agree_over_choices(choices: object) -> None:
     gp, x = posterior(choices), draw(5, seed=3)  # type: ignore[arg-type]
     paths = draw_paths(gp, 5, np.random.default_rng(0))
-    value, gradient = paths.own(x)
+    value, gradient = paths.value_and_gradient_each(x)
     np.testing.assert_allclose(value, np.diag(paths(x)), atol=1e-5)
     step = np.array([1e-3, 0.0, 0.0])
     up, down = x + step, x - step

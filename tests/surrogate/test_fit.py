@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.distance import Choices
-from ccgbo.surrogate.fit import HVARFNER, Energy, FitSettings, LengthscalePrior, LogNormal, fit, hyper_of
+from ccgbo.surrogate.fit import HVARFNER, FitSettings, LengthscalePrior, LogNormal, NegLogPosterior, fit, hyper_of
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import get_kernel
 
@@ -42,7 +42,7 @@ def test_the_gradient_matches_finite_differences(settings: FitSettings, choices:
     for column, _ in choices:
         X[:, column] = np.floor(4.0 * X[:, column]) - 1.0  # -1 is inactive
     given_noise = np.where(np.arange(40) % 3 == 0, 0.02, np.nan)
-    energy = Energy(X, y, settings, choices, given_noise)
+    energy = NegLogPosterior(X, y, settings, choices, given_noise)
     theta = np.array([*[0.1, -0.4, 0.3][: energy.p], 0.2, -2.0, -0.7])[: len(energy.bounds)]
     numeric = approx_fprime(theta, lambda t: energy(t)[0], 1e-6)
     np.testing.assert_allclose(energy(theta)[1], numeric, atol=1e-5)
@@ -52,7 +52,7 @@ def test_the_energy_without_priors_is_minus_the_log_likelihood_per_observation()
     X, y = draw()
     theta = np.array([0.0, -0.3, 0.2, 0.1, -3.0])
     gp = GP.from_data(get_kernel("matern52"), hyper_of(theta, 3), X, y)
-    energy = Energy(X, y, MLE)
+    energy = NegLogPosterior(X, y, MLE)
     assert energy(theta)[0] == pytest.approx(-gp.log_likelihood() / 40, rel=1e-10)
 
 

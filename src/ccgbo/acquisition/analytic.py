@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from ccgbo.acquisition.base import Codomain, Context
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.base import Posterior
 from ccgbo.validation import AtLeast, AtMost, Validated
 
 Array = NDArray[np.float64]
@@ -32,18 +32,18 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 class MeanStdScore:
     """A score given by a function of mean and std with its two partial derivatives."""
 
-    gp: GP
+    posterior: Posterior
     function: MeanStd
 
     def __call__(self, x: Array) -> Array:
-        return self.function(*self.gp.predict(x))[0]
+        return self.function(*self.posterior.predict(x))[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        gp, at = self.gp, self.gp.sites.local(x)
-        mean, std, Q = gp.moments(at.k, at.P)
-        value, by_mean, by_std = self.function(mean, std)
-        by_half_var = by_std / std
-        return value, gp.sites.pull(at, gp.by_kernel(Q, by_mean, by_half_var), by_half_var)
+        at = self.posterior.linearize(x)
+        if at is None:
+            return self(x), np.zeros_like(x)
+        value, by_mean, by_std = self.function(at.mean, at.std)
+        return value, at.gradient(by_mean, by_std / at.std)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.optima import Optima
 from ccgbo.validation import Like
 
@@ -43,7 +43,7 @@ Codomain = Literal["real", "nonnegative", "log"]
 class Context:
     """What an acquisition may look at."""
 
-    posterior: GP  # pending points included as fantasies
+    posterior: Posterior  # pending points included as fantasies
     incumbent: float  # best posterior mean at an observed point
     optima: Optima | None  # maxima of posterior paths, where the acquisition says it needs them
     rng: np.random.Generator

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
+from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric, Points, embedded_columns
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import Kernel
+from ccgbo.surrogate.kernels import Kernel, get_kernel
 from ccgbo.validation import Above, Validated
 
 Array = NDArray[np.float64]
@@ -184,13 +184,13 @@ class SuccessFactor:
     bad: Points  # (f,) those that failed
 
     @classmethod
-    def build(cls, gp: GP, failed: Array) -> SuccessFactor | None:
+    def build(cls, posterior: Posterior, failed: Array, kernel: str = "matern52") -> SuccessFactor | None:
         if not len(failed):
             return None
-        p, choices = gp.X.shape[1], gp.kernel.choices
-        scale = float((len(gp.X) + len(failed)) ** (-1.0 / embedded_columns(p, choices)))
+        (n, p), choices = posterior.X.shape, posterior.metric.choices
+        scale = float((n + len(failed)) ** (-1.0 / embedded_columns(p, choices)))
         metric = Metric(np.full(p, scale), choices)
-        return cls(gp.kernel, metric, metric.points(gp.X), metric.points(failed))
+        return cls(get_kernel(kernel), metric, metric.points(posterior.X), metric.points(failed))
 
     @property
     def _prior(self) -> tuple[float, float]:

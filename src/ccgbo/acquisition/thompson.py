@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.acquisition.base import Codomain, Context
-from ccgbo.surrogate.paths import Paths
+from ccgbo.surrogate.base import Paths
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ class PathScore:
         return self.path(x)[:, 0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        return self.path.select(np.zeros(len(x), dtype=int)).own(x)
+        return self.path.select(np.zeros(len(x), dtype=int)).value_and_gradient_each(x)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,14 +51,14 @@ def _look(searcher: EngineSearch) -> dict[str, Any]:
     optimizer = searcher.optimizer
     model, credit = posterior(optimizer), optimizer.settings.credit
     x = GRID[:, None]
-    mean, std = model.gp.predict(x)
+    mean, std = model.posterior.predict(x)
     slope = float(model.outcome.slope(np.zeros(1))[0])
     alpha = mean + getattr(optimizer.settings.acquisition, "beta", 0.0) * std
     surplus = alpha - alpha.min()
     if credit.strength > 0.0:
         rows = sorted(optimizer.credits(), key=lambda row: row.trial_id)
         given = np.array([row.credit for row in rows])
-        factor = credit_factor(model.gp, given, credit, len(rows) - N_INITIAL)
+        factor = credit_factor(model.posterior, given, credit, len(rows) - N_INITIAL)
         surplus = surplus if factor is None else factor(x) * surplus
     seen = [(float(t.params["x1"]), float(t.value)) for t in optimizer.trials if t.value is not None]
     return {

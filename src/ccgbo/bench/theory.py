@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.bench.baselines.base import EngineSearch
+from ccgbo.bench.baselines.base import EngineSearch, gaussian
 from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.results import Row
 from ccgbo.bench.runner import start, step
@@ -57,7 +57,7 @@ def run_theory(experiment: Experiment, cell: Cell) -> Row:
                 proxies.append({"t": t, **proxy_errors(posterior(searcher.optimizer), searcher, problem.optimum, rng)})
         if t < experiment.iterations:
             regret.append(step(problem, searcher, cell.seed, len(initial) + t))
-    gain = posterior(searcher.optimizer).gp.information_gain()
+    gain = gaussian(posterior(searcher.optimizer).posterior).information_gain()
     return {
         "n_initial": len(initial),
         "initial": min(problem.regret(point) for point, _ in initial),
@@ -74,7 +74,7 @@ def posterior(optimizer: Optimizer) -> Model:
 
 def proxy_errors(model: Model, searcher: EngineSearch, optimum: float, rng: np.random.Generator) -> dict[str, Any]:
     """How far Z_t is from the optimum, and why."""
-    space, gp = searcher.optimizer.space, model.gp
+    space, gp = searcher.optimizer.space, model.posterior
     paths = gp.paths(N_PATHS, rng)
     U = space.sample(N_CANDIDATES, rng)
     F = space.features(U)

@@ -26,8 +26,9 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from ccgbo.errors import SettingError
+from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric
-from ccgbo.surrogate.gp import GP, Sites
+from ccgbo.surrogate.gp import GP
 from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated
 
 Array = NDArray[np.float64]
@@ -123,39 +124,41 @@ def _smallest(distances: Array, h: int) -> NDArray[np.intp]:  # (m, n) -> (m, h)
 class SmoothField:
     """Kernel-weighted average of the credits with the fitted lengthscales."""
 
-    def __init__(self, gp: GP, credit: Array, kappa: float = 0.05) -> None:
-        correlation = replace(gp.hyper, signal=1.0, trend=0.0)
-        self._sites = Sites.of(gp.kernel, correlation, gp.X)
+    def __init__(self, posterior: Posterior, credit: Array, kappa: float = 0.05) -> None:
+        if not isinstance(posterior, GP):
+            name = type(posterior).__name__
+            raise SettingError(f"CreditSettings.field='smooth' needs a surrogate with a kernel, which {name} has not.")
+        self._sites = posterior.correlation()
         self._share, self._kappa = credit / credit.max(), kappa
 
     def __call__(self, x: Array) -> Array:
         return self._average(self._sites.cross(x, None))[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        at = self._sites.local(x)
+        at = self._sites.linearize(x)
         pi, mass = self._average(at.k)
-        return pi, self._sites.pull(at, (self._share - pi[:, None]) / mass[:, None])
+        return pi, self._sites.vjp(at, (self._share - pi[:, None]) / mass[:, None])
 
     def _average(self, rho: Array) -> tuple[Array, Array]:  # (m, n) -> (m,), (m,)
         mass = rho.sum(axis=1) + self._kappa
         return (rho @ self._share + self._kappa * self._share.mean()) / mass, mass
 
 
-def plain_metric(posterior: GP) -> Metric:
+def plain_metric(posterior: Posterior) -> Metric:
     """Distances in the unit cube, one for a categorical that differs."""
     return replace(posterior.metric, unit=np.ones(posterior.X.shape[1]))
 
 
-def _knn(gp: GP, credit: Array, n_neighbours: int) -> Field:
-    return KNNField(gp.X, credit, n_neighbours, plain_metric(gp))
+def _knn(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:
+    return KNNField(posterior.X, credit, n_neighbours, plain_metric(posterior))
 
 
-def _knn_scaled(gp: GP, credit: Array, n_neighbours: int) -> Field:
-    return KNNField(gp.X, credit, n_neighbours, gp.metric)
+def _knn_scaled(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:
+    return KNNField(posterior.X, credit, n_neighbours, posterior.metric)
 
 
-def _smooth(gp: GP, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
-    return SmoothField(gp, credit)
+def _smooth(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
+    return SmoothField(posterior, credit)
 
 
 FIELDS = {"knn": _knn, "knn-scaled": _knn_scaled, "smooth": _smooth}
@@ -188,16 +191,16 @@ class CreditFactor:
         return factor, (self.strength * self.power * w / (pi * factor))[:, None] * d_pi
 
 
-def credit_factor(gp: GP, credit: Array, settings: CreditSettings, t: int) -> CreditFactor | None:
+def credit_factor(posterior: Posterior, credit: Array, settings: CreditSettings, t: int) -> CreditFactor | None:
     """The factor at iteration t, or None where it would be one everywhere.
 
-    ``credit`` belongs to the observations of ``gp``; fewer than H of them, or equal credits, weigh nothing.
+    ``credit`` belongs to the observations of the posterior; fewer than H of them, or equal credits, weigh nothing.
     """
     if settings.strength == 0.0 or settings.tau == 0.0:
         return None
     if len(credit) < max(settings.n_neighbours, 2) or not np.any(credit != credit[0]):
         return None
-    field = FIELDS[settings.field](gp, credit, settings.n_neighbours)
+    field = FIELDS[settings.field](posterior, credit, settings.n_neighbours)
     return CreditFactor(field, settings.strength, exponent(t, settings.tau, settings.half_life))
 
 

@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccgbo.errors import UnsupportedError
+from ccgbo.surrogate.cross import Hyper
 from ccgbo.surrogate.distance import ONE_HOT
-from ccgbo.surrogate.gp import GP, Hyper
+from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import get_kernel
 from ccgbo.surrogate.trend import LINEAR, SQUARE
 

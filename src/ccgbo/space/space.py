@@ -235,7 +235,7 @@ class Space(Mapping[str, Parameter]):
         if self._plain:
             return U
         F = np.zeros((len(U), self.p))
-        active = self.active(U)
+        active = self.active(U) if self.conditional else None
         for j, p in enumerate(self.parameters):
             c = self._columns[j]
             if c < 0:
@@ -243,7 +243,8 @@ class Space(Mapping[str, Parameter]):
             if not isinstance(p, Categorical):
                 F[:, c] = U[:, j]  # inactive: REST
             else:
-                F[:, c] = np.where(active[:, j], p.index_of_unit(U[:, j]), -1.0)
+                index = p.index_of_unit(U[:, j])
+                F[:, c] = index if active is None else np.where(active[:, j], index, -1.0)
         return F
 
     def from_features(self, F: Array) -> Array:  # (n, p) -> (n, d) snapped

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +24,7 @@ from scipy.spatial.distance import cdist
 Array = NDArray[np.float64]
 Choices = tuple[tuple[int, int], ...]  # (column, number of choices) of each column that holds choices
 
+SQRT_HALF = math.sqrt(0.5)
 ONE_HOT = 64  # choices up to which columns of their own are quicker than comparing
 WIDE = 24  # columns from which one matrix product beats cdist's loop
 
@@ -62,9 +63,11 @@ class Layout:
             return X
         E = np.zeros((len(X), len(self.owner)))
         E[:, self.numbers[0]] = X[:, self.numbers[1]]
+        rows = np.arange(len(X))
         for column, first in self.few:
-            rows = np.flatnonzero(X[:, column] >= 0.0)
-            E[rows, first + X[rows, column].astype(int)] = math.sqrt(0.5)
+            index = X[:, column].astype(int)
+            on = rows if not len(index) or index.min() >= 0 else np.flatnonzero(index >= 0)
+            E[on, index[on] + first] = SQRT_HALF
         return E
 
     def to_features(self, gradient: Array) -> Array:  # (m, q) -> (m, p)
@@ -101,14 +104,13 @@ class Metric:
 
     unit: Array  # (p,) the distance that counts as one along each column
     choices: Choices = ()
+    layout: Layout = field(init=False)
+    embedded_unit: Array = field(init=False)  # (q,)
 
-    @property
-    def layout(self) -> Layout:
-        return layout_of(len(self.unit), self.choices)
-
-    @property
-    def embedded_unit(self) -> Array:  # (q,)
-        return self.unit if not self.choices else self.unit[self.layout.owner]
+    def __post_init__(self) -> None:
+        layout = layout_of(len(self.unit), self.choices)
+        object.__setattr__(self, "layout", layout)
+        object.__setattr__(self, "embedded_unit", self.unit if layout.plain else self.unit[layout.owner])
 
     def points(self, X: Array) -> Points:  # (m, p)
         layout = self.layout

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from ccgbo.surrogate.cross import NOISE_FLOOR, Hyper
 from ccgbo.surrogate.distance import Choices, layout_of, mismatch, squared_distances
-from ccgbo.surrogate.gp import NOISE_FLOOR, Hyper
 from ccgbo.surrogate.kernels import Kernel, get_kernel
 from ccgbo.surrogate.linalg import cholesky, inverse_lower, solve, symmetric_times
 from ccgbo.surrogate.trend import basis
@@ -136,7 +136,7 @@ class FitSettings(Validated):
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FitResult:
     """Where a fit ended; ``theta`` warm-starts the next one."""
 
     theta: Array  # (p + 2,), with a trend (p + 3,)
@@ -159,9 +159,9 @@ def fit(
     choices: Choices = (),  # columns of choices
     given_noise: Array | None = None,  # (n,) known variances, NaN where the noise is learned
     start: Array | None = None,  # theta of the last fit
-) -> Fit:
+) -> FitResult:
     """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
-    energy = Energy(X, y, settings, choices, given_noise)
+    energy = NegLogPosterior(X, y, settings, choices, given_noise)
     if start is not None and len(start) != len(energy.bounds):
         start = None  # from before there was a trend
     fresh = default_theta(energy, settings, start)
@@ -174,10 +174,10 @@ def fit(
     chosen = [starts[order[0]]] if warm_is_enough else [starts[i] for i in order[:2]]
     results = [_descend(energy, theta, known, settings) for theta in chosen]
     best = min(results, key=lambda r: r.energy)
-    return Fit(best.theta, best.energy, energy.calls)
+    return FitResult(best.theta, best.energy, energy.calls)
 
 
-def default_theta(energy: Energy, settings: FitSettings, last: Array | None) -> list[Array]:
+def default_theta(energy: NegLogPosterior, settings: FitSettings, last: Array | None) -> list[Array]:
     """Fresh starts: the prior's mode, and a shorter lengthscale with more noise."""
     g, prior = energy.p, settings.lengthscale_prior
     level = prior.mode(g) if prior is not None else math.log(0.5) + 0.5 * math.log(max(g, 1)) - 0.35
@@ -188,7 +188,9 @@ def default_theta(energy: Energy, settings: FitSettings, last: Array | None) -> 
     return [modest, rough] if last is None else [modest]
 
 
-def _descend(energy: Energy, theta: Array, known: Mapping[bytes, tuple[float, Array]], settings: FitSettings) -> Fit:
+def _descend(
+    energy: NegLogPosterior, theta: Array, known: Mapping[bytes, tuple[float, Array]], settings: FitSettings
+) -> FitResult:
     result = minimize(
         lambda x: known.get(x.tobytes()) or energy(x),
         theta,
@@ -197,10 +199,10 @@ def _descend(energy: Energy, theta: Array, known: Mapping[bytes, tuple[float, Ar
         bounds=energy.bounds,
         options={"maxiter": settings.max_iterations, "gtol": settings.gradient_tolerance, "ftol": 1e-7},
     )
-    return Fit(np.asarray(result.x), float(result.fun), energy.calls)
+    return FitResult(np.asarray(result.x), float(result.fun), energy.calls)
 
 
-class Energy:
+class NegLogPosterior:
     """Negative log posterior density per observation, and its gradient."""
 
     def __init__(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.ascent import ascend
-from ccgbo.surrogate.paths import Paths
+from ccgbo.surrogate.base import Paths
 
 Array = NDArray[np.float64]
 
@@ -48,5 +48,5 @@ def maximise_paths(
     best = values.argmax(axis=0)
     x, maxima = np.concatenate([candidates, paths.X])[best], values[best, np.arange(values.shape[1])]
     if steps > 0:
-        x, maxima = ascend(paths.own, x, movable[best], unit=paths.unit, steps=steps)
+        x, maxima = ascend(paths.value_and_gradient_each, x, movable[best], unit=paths.unit, steps=steps)
     return Optima(x, maxima)

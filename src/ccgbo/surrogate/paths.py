@@ -93,16 +93,16 @@ class Paths:
         """Every path at every point."""
         return _prior(self.gp, x, self.frequencies, self.weights, self.beta) + self.gp.cross(x) @ self.update
 
-    def own(self, x: Array) -> tuple[Array, Array]:  # (k, p) -> (k,), (k, p)
+    def value_and_gradient_each(self, x: Array) -> tuple[Array, Array]:  # (k, p) -> (k,), (k, p)
         """Path j at its own point x_j, with its gradient there."""
         gp, F = self.gp, len(self.frequencies)
         cos, sin = cos_sin(self.frequencies.angle(x))
         w_cos, w_sin = self.weights[:F].T, self.weights[F:].T  # (k, F)
         value = np.einsum("kf,kf->k", cos, w_cos) + np.einsum("kf,kf->k", sin, w_sin)
         gradient = self.frequencies.layout.to_features((cos * w_sin - sin * w_cos) @ self.frequencies.omega)
-        at = gp.sites.local(x)
+        at = gp.sites.linearize(x)
         value += np.einsum("kn,kn->k", at.k, self.update.T)
-        gradient += gp.sites.pull(at, self.update.T)
+        gradient += gp.sites.vjp(at, self.update.T)
         if at.P is not None and self.beta is not None:
             value += np.einsum("kq,kq->k", at.P, self.beta.T)
             gradient += basis_slope(x, self.beta.T)

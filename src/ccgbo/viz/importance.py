@@ -38,5 +38,5 @@ def importance(source: Source | Lens, *, m: int = 1024, seed: int = 0) -> dict[s
 
 def _mean(lens: Lens, U: Array) -> Array:
     """Posterior mean in the model's units; in blocks, so that 2,000 observations stay within memory."""
-    posterior, F = lens.model.gp, lens.space.features(lens.space.snap(U))
+    posterior, F = lens.model.posterior, lens.space.features(lens.space.snap(U))
     return np.concatenate([posterior.predict_mean(block) for block in np.array_split(F, max(len(F) // 512, 1))])

@@ -25,7 +25,7 @@ from ccgbo.optimizer import Optimizer
 from ccgbo.proposal import State, prepare, question
 from ccgbo.records import Trial
 from ccgbo.space import Space
-from ccgbo.surrogate.paths import Paths
+from ccgbo.surrogate.base import Paths
 from ccgbo.threads import blas_threads
 from ccgbo.viz.axes import Axis, axis_of
 
@@ -159,7 +159,7 @@ class Lens:
 
     def paths(self, k: int) -> Paths:
         """k posterior paths, in the model's units."""
-        return self.model.gp.paths(k, copy.deepcopy(self._rng))
+        return self.model.posterior.paths(k, copy.deepcopy(self._rng))
 
     # -- the space
 
@@ -170,7 +170,7 @@ class Lens:
     def at_units(self, U: Array) -> Layers:  # (m, d)
         F = self.space.features(self.space.snap(U))
         with blas_threads(1):
-            y, spread = self.model.gp.predict(F)
+            y, spread = self.model.posterior.predict(F)
             mean, std = self._in_user_units(y, spread)
             ends = self.to_user_units(y - 1.96 * spread), self.to_user_units(y + 1.96 * spread)
             low, high = np.minimum(*ends), np.maximum(*ends)
@@ -190,7 +190,7 @@ class Lens:
         c = self.settings.credit
         if len(self.credits) < max(c.n_neighbours, 2) or not self.scores.informative:
             return np.ones(len(F))
-        return FIELDS[c.field](self.model.gp, self.credits, c.n_neighbours)(F)
+        return FIELDS[c.field](self.model.posterior, self.credits, c.n_neighbours)(F)
 
     # -- cuts through the space
 

@@ -17,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.acquisition import UCB, BoundAcquisition
+from ccgbo.errors import SettingError
 from ccgbo.optimizer import Optimizer
 from ccgbo.presets import PAPER, Settings
 from ccgbo.records import Trial
 from ccgbo.space import Space
+from ccgbo.surrogate.base import Posterior
+from ccgbo.surrogate.gp import GP
 
 Array = NDArray[np.float64]
 Point = Mapping[str, Any]
@@ -101,6 +104,13 @@ class VariantMethod:
         beta = acquisition.beta if isinstance(acquisition, UCB) else UCB().beta
         changes = self.variant(space, initial, beta, **self.options)
         return EngineSearch(space, seed, initial, replace(self.settings, **{"acquisition": UCB(beta=beta), **changes}))
+
+
+def gaussian(posterior: Posterior) -> GP:
+    """The posterior, which must be of the Gaussian process that a baseline is defined on."""
+    if not isinstance(posterior, GP):
+        raise SettingError(f"the baseline needs surrogate='gp', got a {type(posterior).__name__}.")
+    return posterior
 
 
 def upper_bound(predict: Callable[[Array], tuple[Array, Array]], beta: float) -> BoundAcquisition:

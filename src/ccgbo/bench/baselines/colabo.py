@@ -29,7 +29,7 @@ from ccgbo.bench.baselines.base import Array, Initial
 from ccgbo.bench.baselines.belief import SD, GaussianBelief, LogBelief
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
-from ccgbo.surrogate.paths import Paths
+from ccgbo.surrogate.base import Paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ccgbo.acquisition import BoundAcquisition, Codomain, Context
-from ccgbo.bench.baselines.base import Array, Initial, upper_bound
+from ccgbo.bench.baselines.base import Array, Initial, gaussian, upper_bound
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
 from ccgbo.surrogate.gp import GP
@@ -64,7 +64,7 @@ class FadingUCB:
             raise SettingError(f"eps must be in [0, 1), got {self.eps!r}.")
 
     def bind(self, context: Context) -> BoundAcquisition:
-        return upper_bound(FadingGP.build(context.posterior, self.eps).predict, self.beta)
+        return upper_bound(FadingGP.build(gaussian(context.posterior), self.eps).predict, self.beta)
 
 
 def tvgp(space: Space, initial: Initial, beta: float, **options: Any) -> Mapping[str, Any]:  # noqa: ARG001

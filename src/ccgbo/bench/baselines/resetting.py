@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ccgbo.acquisition import BoundAcquisition, Codomain, Context
-from ccgbo.bench.baselines.base import Initial, upper_bound
+from ccgbo.bench.baselines.base import Initial, gaussian, upper_bound
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
 
@@ -53,7 +53,7 @@ class ResettingUCB:
         return 0 if t < block else n - t % block
 
     def bind(self, context: Context) -> BoundAcquisition:
-        posterior, n = context.posterior, len(context.posterior.X)
+        posterior, n = gaussian(context.posterior), len(context.posterior.X)
         first = self.start(context.t, n)
         if first == 0:
             return upper_bound(posterior.predict, self.beta)

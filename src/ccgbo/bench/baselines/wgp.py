@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.acquisition import BoundAcquisition, Codomain, Context
-from ccgbo.bench.baselines.base import Initial
+from ccgbo.bench.baselines.base import Initial, gaussian
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
 from ccgbo.surrogate.gp import GP
@@ -47,7 +47,7 @@ class WeightedUCB:
             raise SettingError(f"eta must be in (0, 1], got {self.eta!r}.")
 
     def bind(self, context: Context) -> BoundAcquisition:
-        by_mean, by_variance = weighted_posteriors(context.posterior, self.eta)
+        by_mean, by_variance = weighted_posteriors(gaussian(context.posterior), self.eta)
 
         def ucb(x: Array) -> Array:
             return by_mean.predict(x)[0] + self.beta * by_variance.predict(x)[1]
