@@ -183,7 +183,7 @@ def test_a_broken_pool_gives_its_trials_back(tmp_path: Path) -> None:
         left = [t for t in study.trials if t.state == "pending"]
         assert left
         assert study.ask() == left[0]
-        study.requeue(left[0].id)
+        study.release(left[0].id)
         done = study.run(f, 12, progress=False)
     assert [t.state for t in done.trials] == ["complete"] * 12
 
@@ -266,7 +266,7 @@ def test_a_heartbeat_keeps_a_long_evaluation(tmp_path: Path) -> None:
     def long(x: float, y: float) -> float:
         time.sleep(2.0)
         with ccgbo.Study(path, heartbeat=1.2) as other:
-            stolen.append(other.requeue())
+            stolen.append(other.release())
         return f(x, y)
 
     with ccgbo.Study(path, SPACE, seed=0, heartbeat=1.2) as study:

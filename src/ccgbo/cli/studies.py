@@ -214,9 +214,9 @@ def requeue(file: Path, name: str | None, trials: tuple[int, ...], everything: b
         raise click.UsageError("give either trials or --all.")
     with Study(file, name=name) as study:
         if trials:
-            ids = [i for trial in trials for i in study.requeue(trial)]
+            ids = [i for trial in trials for i in study.release(trial)]
         else:
-            ids = study.requeue(everything=everything)
+            ids = study.release(everything=everything)
     click.echo(f"requeued {len(ids)} trials" + (f": {', '.join(map(str, ids))}" if ids else ""))
 
 

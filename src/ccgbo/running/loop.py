@@ -67,7 +67,7 @@ def run(
         ctrl_c = stack.enter_context(CtrlC(inline=isinstance(executor, Inline)))
         bar = stack.enter_context(open_progress(progress, source.tally(), source.direction))
         loop = Loop(source, f, executor, size, limits, ctrl_c, bar, callback, on_error)
-        stack.callback(loop.give_back)
+        stack.callback(loop.release)
         stopped = loop.run()
     return source.result(stopped)
 
@@ -153,7 +153,7 @@ class Loop:
                 future = self._executor.submit(evaluate, self._f, dict(trial.params))
         except KeyboardInterrupt:
             self._ctrl_c.pressed = True
-            self._give_back(waiting)
+            self._release(waiting)
             return
         del self._running[waiting]
         self._running[future] = trial
@@ -162,7 +162,7 @@ class Loop:
         error = CancelledError() if future.cancelled() else future.exception()
         if isinstance(error, KeyboardInterrupt):  # Ctrl-C reaches worker processes too
             self._ctrl_c.pressed = True
-            self._give_back(future)
+            self._release(future)
             return
         if isinstance(error, BrokenExecutor | CancelledError) or not isinstance(error, Exception | None):
             raise error  # the objective is not to blame: every running trial is given back
@@ -189,14 +189,14 @@ class Loop:
         text = str(error) if isinstance(error, Reported) else "".join(traceback.format_exception(error))
         return self._source.tell(trial, failed=True, error=text), error
 
-    def _give_back(self, future: Future[Any]) -> None:
-        self._source.give_back(self._running.pop(future))
+    def _release(self, future: Future[Any]) -> None:
+        self._source.release(self._running.pop(future))
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Whatever is still running when the loop ends will not be told here."""
         for future in list(self._running):
             future.cancel()
-            self._give_back(future)
+            self._release(future)
 
 
 def evaluate(f: Callable[..., Any], params: Mapping[str, Any]) -> Any:

@@ -42,8 +42,8 @@ class Source(Protocol):
     def tell(self, trial: Trial, value: Any = None, *, failed: bool = False, error: str | None = None) -> Trial | None:
         """Record an outcome; None where somebody else was first."""
 
-    def give_back(self, trial: Trial) -> None:
-        """The trial was not evaluated and can be asked again."""
+    def release(self, trial: Trial, *, crashed: bool = False) -> None:
+        """The trial was not evaluated and can be asked again; ``crashed`` says that its process ended under it."""
 
     def tally(self) -> Tally: ...
     def result(self, stopped: str) -> Result: ...
@@ -95,7 +95,7 @@ class MemorySource:
             self._best = told.value
         return told
 
-    def give_back(self, trial: Trial) -> None:
+    def release(self, trial: Trial, *, crashed: bool = False) -> None:  # noqa: ARG002
         self._again.append(trial)
 
     def tally(self) -> Tally:

@@ -8,10 +8,14 @@ read and told, and only ``ask`` refuses.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from ccgbo.acquisition import Acquisition, get_acquisition
 from ccgbo.errors import SettingError, StorageError
@@ -29,7 +33,8 @@ from ccgbo.settings_io import (
     storable_space,
 )
 from ccgbo.space import Space, as_space
-from ccgbo.storage.rows import StudyRow, to_json
+from ccgbo.storage.rows import StudyRow, place_of, reading, to_json
+from ccgbo.threads import blas_threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,15 +104,31 @@ def pack(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def unpack(cursor: Mapping[str, Any]) -> dict[str, Any]:
+    """The state that ``pack`` gave, checked as far as the optimizer takes it on trust."""
     if cursor["version"] != STATE_VERSION:
         raise StorageError(
             f"the study was last used by another ccgbo (state version {cursor['version']}, here {STATE_VERSION})."
         )
+    design, fitted = cursor["design"], cursor["fitted"]
+    for name in ("seed", "given"):
+        if type(design[name]) is not int or not 0 <= design[name] < 2**63:
+            raise ValueError(f"design.{name} is {design[name]!r}")
+    if design["given"] > 10**7:  # the sequence is computed up to there
+        raise ValueError(f"design.given is {design['given']!r}")
+    if fitted is not None and not (type(fitted["n"]) is int and all(map(math.isfinite, fitted["theta"]))):
+        raise ValueError(f"fitted is {fitted!r}")
     return {name: value for name, value in cursor.items() if name != "version"}
 
 
-def reopen(row: StudyRow, given: Given) -> Definition:
+def reopen(row: StudyRow, given: Given, address: str) -> Definition:
     """A stored study, checked against what the user gave."""
+    for column, read in (
+        ("space", lambda: read_space(row.space, [])),
+        ("settings", lambda: settings_from_dict(row.settings)),
+        ("prior", lambda: None if row.prior is None else prior_from_dict(row.prior)),
+    ):
+        with reading(place_of(address, row.name, column)):
+            read()
     _check("direction", row, given.direction, row.direction)
     _check("seed", row, given.seed, row.seed)
     space, has_constraint = _reopen_space(row, given)
@@ -180,3 +201,32 @@ def _plain(data: Any) -> Any:
 
 def with_name(row: StudyRow, name: str) -> StudyRow:
     return replace(row, name=name)
+
+
+# -- arguments
+
+
+def check_name(name: object) -> None:
+    """A name that a terminal can show and any store can hold."""
+    if name is None:
+        return
+    if not isinstance(name, str) or not name:
+        raise SettingError(f"name must be a non-empty text, got {name!r}.")
+    if not all(c.isprintable() for c in name):
+        raise SettingError(f"name must not have control characters or lone surrogates, got {name!r}.")
+
+
+def check_heartbeat(heartbeat: object) -> None:
+    number = isinstance(heartbeat, int | float | np.number) and not isinstance(heartbeat, bool)
+    if not (number and math.isfinite(heartbeat) and heartbeat > 0):  # type: ignore[arg-type,operator]
+        raise SettingError(f"heartbeat must be a finite number of seconds > 0, got {heartbeat!r}.")
+
+
+@cache
+def load_what_asking_needs() -> None:
+    """Load the modules that an ask would load on first use, before others have to wait for it."""
+    import scipy.linalg
+    import scipy.stats.qmc  # noqa: F401
+
+    with blas_threads(1):
+        pass
