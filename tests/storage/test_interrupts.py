@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
@@ -51,19 +53,23 @@ def raw(study: ccgbo.Study) -> sqlite3.Connection:
 def test_an_interrupt_at_any_moment_leaves_no_transaction_and_a_study_as_good_as_before(
     tmp_path: Path, what: str
 ) -> None:
-    study = ccgbo.Study(tmp_path / "s.db", SPACE, seed=0, n_initial=100_000)
-    study.tell(study.ask(), 0.0)
-    other = sqlite3.connect(study.path, timeout=0, isolation_level=None)
-    work = {"ask": study.ask, "tell": lambda: study.tell({"x": 0.25}, 1.0), "trials": lambda: study.trials}[what]
-    moment = 1
-    while interrupted_at(moment, work):
-        assert not raw(study).in_transaction, moment
-        other.execute("BEGIN IMMEDIATE")  # nobody holds the lock
-        other.execute("ROLLBACK")
-        moment += 1
+    template, path = tmp_path / "template.db", tmp_path / "s.db"
+    with ccgbo.Study(template, SPACE, seed=0) as study:
+        study.tell(study.ask(), 0.0)
+    for moment in itertools.count(1):
+        shutil.copy(template, path)
+        with ccgbo.Study(path) as study:
+            work = {"ask": study.ask, "tell": lambda: study.tell({"x": 0.25}, 1.0), "trials": lambda: study.trials}
+            if not interrupted_at(moment, work[what]):
+                break
+            assert not raw(study).in_transaction, moment
+            other = sqlite3.connect(path, timeout=0, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")  # nobody holds the lock
+            other.execute("ROLLBACK")
+            other.close()
+            done = len(study.trials) == 2
+            assert [t.id for t in study.trials] == list(range(1 + done))
+            following = study.ask().params
+        with ccgbo.Study(path) as study:
+            assert study.trials[-1].params == following
     assert moment > 20
-    other.close()
-    with ccgbo.Study(study.path) as again:
-        assert again.trials == study.trials
-        assert [t.id for t in again.trials] == list(range(len(again.trials)))
-        assert again.optimizer().ask().params == study.optimizer().ask().params
