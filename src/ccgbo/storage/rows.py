@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, get_args
 
 import numpy as np
@@ -68,8 +69,12 @@ def reading(what: str) -> Iterator[None]:
     except StorageError:
         raise
     except Exception as error:  # a file may hold anything
-        text = f"{type(error).__name__}: {error}"
-        raise StorageError(f"{what} cannot be read ({text[:200]}): it is damaged or was changed by hand.") from error
+        raise _unreadable(what, error) from error
+
+
+def _unreadable(what: str, error: Exception) -> StorageError:
+    text = f"{type(error).__name__}: {error}"
+    return StorageError(f"{what} cannot be read ({text[:200]}): it is damaged or was changed by hand.")
 
 
 def place_of(address: str, study: str, column: str, trial: int | None = None) -> str:
@@ -182,19 +187,27 @@ def read_trials(rows: Sequence[Row], address: str, study: str) -> list[TrialRow]
             raise _damaged(place_of(address, study, column, bad["id"]), bad[column])
     params = _parse(rows, "params", address, study)
     reasons = _parse(rows, "explanation", address, study)
-    return [_read_trial(row, p, why, address, study) for row, p, why in zip(rows, params, reasons, strict=True)]
+    trials = []
+    for row, p, why in zip(rows, params, reasons, strict=True):
+        try:
+            trials.append(_read_trial(row, p, why))
+        except Exception as error:  # a file may hold anything
+            where = place_of(address, study, "value, params or explanation", row["id"])
+            raise _unreadable(where, error) from error
+    return trials
 
 
-def _read_trial(row: Row, params: Any, why: Any, address: str, study: str) -> TrialRow:
+def _read_trial(row: Row, params: Any, why: Any) -> TrialRow:
     if (row["value"] is None) == (row["state"] == "complete"):
-        raise _damaged(place_of(address, study, "value", row["id"]), row["value"])
+        raise ValueError(f"the value of a {row['state']} trial is {row['value']!r}")
     if not isinstance(params, dict):
-        raise _damaged(place_of(address, study, "params", row["id"]), params)
+        raise TypeError(f"params are {_brief(params)}")
     if why is not None:
-        with reading(place_of(address, study, "explanation", row["id"])):
-            _check_fields(Explanation, why)
-            for neighbour in why.get("neighbours", ()):
-                _check_fields(Neighbour, neighbour)
+        _check_fields(Explanation, why)
+        for neighbour in why.get("neighbours", ()):
+            _check_fields(Neighbour, neighbour)
+        if len({why.get(name) is None for name in PREDICTION}) > 1:
+            raise ValueError("an explanation has a prediction without its parts")
     trial = Trial.from_dict({name: row[name] for name in PLAIN_FIELDS} | {"params": params, "explanation": why})
     return TrialRow(
         trial=trial,
@@ -209,6 +222,7 @@ def _read_trial(row: Row, params: Any, why: Any, address: str, study: str) -> Tr
     )
 
 
+PREDICTION = ("mean", "std", "base", "weight", "factor")
 PLAIN_FIELDS = ("id", "state", "value", "noise_variance", "error", "origin")
 
 
@@ -225,9 +239,14 @@ def _parse(rows: Sequence[Row], column: str, address: str, study: str) -> list[A
     raise StorageError(f"{place_of(address, study, column)} cannot be read: it is damaged or was changed by hand.")
 
 
+@cache
+def _kinds(cls: Any) -> dict[str, tuple[type, ...] | None]:
+    return {f.name: _SIMPLE.get(f.type) for f in fields(cls)}
+
+
 def _check_fields(cls: Any, data: Any) -> None:
     """Values as the record's annotations say; a name that it does not have is refused by the record itself."""
-    kinds = {f.name: _SIMPLE.get(f.type) for f in fields(cls)}
+    kinds = _kinds(cls)
     for name, value in data.items():
         types = kinds[name]
         if types is not None and (not isinstance(value, types) or isinstance(value, bool)):

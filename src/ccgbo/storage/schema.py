@@ -85,7 +85,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
             "(ccgbo import). The file is left as it is."
         )
     if things != _expected():
-        odd = sorted(f"{kind} {name}" for kind, name, _ in things ^ _expected())
+        odd = sorted((f"{kind} {name}" for kind, name, _ in things ^ _expected()), reverse=True)  # views first
         raise StorageError(
             f"{path!r} has other tables, indexes, views or triggers than a study file: {', '.join(odd[:5])[:300]!r}. "
             "It was changed by another program and is not used."
