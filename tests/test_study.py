@@ -321,7 +321,7 @@ def copy_of(study: ccgbo.Study) -> ccgbo.Optimizer:
 # -- trials that come back
 
 
-def test_a_requeued_trial_is_asked_again_before_new_ones(path: Path) -> None:
+def test_a_released_trial_is_asked_again_before_new_ones(path: Path) -> None:
     with ccgbo.Study(path, SPACE, seed=0) as study:
         a, b, c = study.ask(3)
         assert study.release() == []  # nobody died

@@ -101,12 +101,17 @@ class StoreConformance:
             unit.save_state({"version": 2})
             raise KeyboardInterrupt
 
-        before = store.read(study, lambda view: view.row())
+        before, undone = store.read(study, lambda view: view.row()), []
         with pytest.raises(KeyboardInterrupt):
-            store.write(study, broken)
+            store.write(study, broken, on_rollback=lambda: undone.append(1))
+        assert undone == [1]
         assert store.read(study, lambda view: view.row()) == before
         assert store.read(study, lambda view: view.changes(-1)) == []
-        store.write(study, lambda unit: unit.add([complete(0.5, 1.0)], None))  # and the next one goes through
+        added = store.write(  # and the next one goes through
+            study, lambda unit: unit.add([complete(0.5, 1.0)], None), on_rollback=lambda: undone.append(2)
+        )
+        assert [t.id for t in added] == [0]
+        assert undone == [1]
 
     def test_a_reader_sees_one_state_while_others_write(
         self, store: Store, study: int, open: Callable[[], Store]

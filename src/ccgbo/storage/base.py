@@ -125,7 +125,9 @@ class Store(Protocol):
         """A study and its trials; ``StudyNotFoundError`` where there is none."""
 
     def read(self, study: int, work: Callable[[View], T]) -> T: ...
-    def write(self, study: int, work: Callable[[Unit], T]) -> T: ...
+
+    def write(self, study: int, work: Callable[[Unit], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+        """``on_rollback`` is called if anything raises, before anybody else's step of this process."""
 
     def close(self) -> None:
         """Let go of it; closing twice is fine, using it afterwards is a ``StorageError``."""

@@ -79,13 +79,15 @@ class Database:
         """One consistent view of the file."""
         return self._step("BEGIN", work)
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def write(self, work: Callable[[sqlite3.Connection], T], *, on_rollback: Callable[[], None] | None = None) -> T:
         """All or nothing; on disk when it returns."""
-        return self._step("BEGIN IMMEDIATE", work)
+        return self._step("BEGIN IMMEDIATE", work, on_rollback)
 
-    def _step(self, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _step(
+        self, begin: str, work: Callable[[sqlite3.Connection], T], on_rollback: Callable[[], None] | None = None
+    ) -> T:
         with self._lock:
-            committing = False
+            committing = kept = False
             link = self._ready(begin)
             connection = link.connection
             try:
@@ -96,6 +98,7 @@ class Database:
                 connection.execute("COMMIT")
                 if begin != "BEGIN":
                     self._check(link, written=True)
+                kept = True
                 return result
             except sqlite3.Error as error:
                 raise StorageError(self._explain(error, committing)) from error
@@ -105,6 +108,8 @@ class Database:
                         connection.execute("ROLLBACK")
                     except sqlite3.Error:  # SQLite has rolled back by itself
                         pass
+                if not kept and on_rollback is not None:
+                    on_rollback()
 
     # -- the connection
 

@@ -103,8 +103,10 @@ class SQLiteStore:
     def read(self, study: int, work: Callable[[View], T]) -> T:
         return self._database.read(lambda connection: work(SQLiteUnit(connection, self.address, study)))
 
-    def write(self, study: int, work: Callable[[Unit], T]) -> T:
-        return self._database.write(lambda connection: work(SQLiteUnit(connection, self.address, study)))
+    def write(self, study: int, work: Callable[[Unit], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+        return self._database.write(
+            lambda connection: work(SQLiteUnit(connection, self.address, study)), on_rollback=on_rollback
+        )
 
 
 class SQLiteUnit:

@@ -10,16 +10,12 @@ from ccgbo.errors import StorageError, UnknownTrialError
 from ccgbo.history import outcome_of
 from ccgbo.records import Direction, Result, Trial
 from ccgbo.running.sources import Tally, check_n_trials
-from ccgbo.storage import MAX_ATTEMPTS, Store, Unit
+from ccgbo.storage import Store, Unit
 from ccgbo.storage.workers import end_run, start_run
+from ccgbo.study.steps import gave_up
 
 if TYPE_CHECKING:
     from ccgbo.study.study import Study
-
-CRASHED = (
-    "the process that evaluated it ended before it gave a value, twice; it may have run out of memory or crashed at "
-    "these parameters, so it is not tried again."
-)
 
 
 class StudySource:
@@ -98,11 +94,3 @@ class StudySource:
 
     def result(self, stopped: str) -> Result:
         return self.owner.result(stopped)
-
-
-def gave_up(unit: Unit, trial: Trial) -> bool:
-    """Count an evaluation that ended with its process; True if it was one too many and the trial is failed now."""
-    if unit.count_attempt(trial.id) < MAX_ATTEMPTS:
-        return False
-    unit.finish(trial.with_outcome(state="failed", error=CRASHED))
-    return True

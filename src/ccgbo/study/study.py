@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 
-from ccgbo.errors import (
-    SettingError,
-    SpaceExhaustedError,
-    StorageError,
-    StudyExistsError,
-    StudyNotFoundError,
-    TellError,
-    UnknownTrialError,
-)
+from ccgbo.errors import SettingError, StudyExistsError, StudyNotFoundError
 from ccgbo.history import outcome_of
 from ccgbo.optimizer import Optimizer
 from ccgbo.presets import Settings
@@ -52,11 +44,11 @@ from ccgbo.study.definition import (
     check_name,
     define,
     load_what_asking_needs,
-    pack,
     reopen,
     with_name,
 )
-from ccgbo.study.source import StudySource, gave_up
+from ccgbo.study.source import StudySource
+from ccgbo.study.steps import pending, release, take
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,42 +186,12 @@ class Study:
                 f"the study {self.name!r} has parts that a file cannot hold: open it with {names} again."
             )
         load_what_asking_needs()
-        try:
-            self._read(self._copy.optimizer)  # what can be done before others have to wait for it
-            return self._write(lambda unit: self._take(unit, n, worker, limit))
-        except BaseException:
-            self._copy.forget()  # it may be ahead of the file
-            raise
-
-    def _take(self, unit: Unit, n: int, worker: str | None, limit: int | None) -> list[Trial]:
-        again: list[Trial] = []
-        failed = 0
-        for lost in unit.lost(self.heartbeat):
-            if len(again) == n:
-                break
-            if lost.crashed and gave_up(unit, lost.trial):
-                failed += 1
-            else:
-                unit.claim(lost.trial.id, worker)
-                again.append(lost.trial)
-        fresh = n - len(again)
-        if limit is not None:
-            fresh = min(fresh, limit - unit.suggested())
-        try:
-            return again + (self._suggest(unit, fresh, worker) if fresh > 0 else [])
-        except SpaceExhaustedError:
-            self._copy.forget()
-            if not (again or failed):
-                raise
-            return again  # what was found out about them is kept
-
-    def _suggest(self, unit: Unit, n: int, worker: str | None) -> list[Trial]:
-        optimizer = self._copy.optimizer(unit)
-        trials = optimizer.ask(n)
-        if unit.add(trials, worker) != trials:
-            raise StorageError(f"{self._store.address!r}, study {self.name!r}: the count of trials is wrong.")
-        unit.save_state(pack(optimizer))
-        return trials
+        self._read(self._copy.optimizer)  # what can be done before others have to wait for it
+        return self._store.write(
+            self._id,
+            lambda unit: take(unit, self._copy, n, worker=worker, limit=limit, patience=self.heartbeat),
+            on_rollback=self._copy.forget,  # it may be ahead of the file
+        )
 
     def tell(
         self,
@@ -245,7 +207,7 @@ class Study:
         if isinstance(trial, Mapping):
             self.space.encode(trial)  # refuses what is no point of the space
             return self.add_told([Trial(id=-1, params=self.space.canonical(trial)).with_outcome(**outcome)])[0]
-        return self._write(lambda unit: unit.finish(self._pending(unit, trial).with_outcome(**outcome)))
+        return self._write(lambda unit: unit.finish(pending(unit, trial).with_outcome(**outcome)))
 
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
@@ -257,35 +219,13 @@ class Study:
         new = [replace(trial, params=plain_params(trial.params), origin="told") for trial in trials]
         return self._write(lambda unit: unit.add(new, None))
 
-    def _pending(self, unit: Unit, trial: Trial | int) -> Trial:
-        key = trial.id if isinstance(trial, Trial) else trial
-        row = None
-        if isinstance(key, int | np.integer) and not isinstance(key, bool):
-            row = unit.trial(int(key))
-        if row is None:
-            raise UnknownTrialError(f"trial must be a Trial, a trial's id or params; no trial is known as {key!r}.")
-        known = row.trial
-        if isinstance(trial, Trial) and dict(trial.params) != dict(known.params):
-            raise UnknownTrialError(f"trial {key} has other params here: it comes from another study.")
-        if known.state != "pending":
-            raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
-        return known
-
     def release(self, trial_id: int | None = None, *, everything: bool = False) -> list[int]:
         """Give pending trials back, to be asked again: one by id, those of workers that died, or ``everything``."""
-
-        def release(unit: Unit) -> list[int]:
-            if trial_id is not None:
-                ids = [self._pending(unit, trial_id).id]
-            elif everything:
-                ids = [trial.id for trial in self._copy.trials(unit) if trial.state == "pending"]
-            else:
-                ids = [lost.trial.id for lost in unit.lost(self.heartbeat)]
-            for i in ids:
-                unit.release(i)
-            return ids
-
-        return self._write(release)
+        if trial_id is not None:
+            return self._write(lambda unit: release(unit, [pending(unit, trial_id)]))
+        if everything:
+            return self._write(lambda unit: release(unit, self._copy.trials(unit)))
+        return self._write(lambda unit: release(unit, [lost.trial for lost in unit.lost(self.heartbeat)]))
 
     # -- what is known
 
