@@ -131,3 +131,8 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of it; closing twice is fine, using it afterwards is a ``StorageError``."""
+
+
+def not_found(address: str, name: str, names: list[str]) -> str:
+    """What every store says of a name that it does not have."""
+    return f"{address!r} has no study {name!r}; it has {names!r}."

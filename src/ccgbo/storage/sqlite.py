@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ccgbo.errors import StudyExistsError, StudyNotFoundError
 from ccgbo.records import Trial
-from ccgbo.storage.base import Lost, Progress, StudyInfo, Unit, View
+from ccgbo.storage.base import Lost, Progress, StudyInfo, Unit, View, not_found
 from ccgbo.storage.database import Database
 from ccgbo.storage.rows import (
     StudyRow,
@@ -263,7 +263,3 @@ def _rows(connection: sqlite3.Connection, query: str, *values: Any) -> sqlite3.C
 def _insert(connection: sqlite3.Connection, table: str, columns: dict[str, Any]) -> None:
     marks = ", ".join("?" * len(columns))
     connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", tuple(columns.values()))
-
-
-def not_found(address: str, name: str, names: list[str]) -> str:
-    return f"{address!r} has no study {name!r}; it has {names!r}."

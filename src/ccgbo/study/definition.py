@@ -11,6 +11,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ccgbo.acquisition import Acquisition, get_acquisition
-from ccgbo.errors import SettingError, StorageError
+from ccgbo.errors import SettingError, StorageError, StudyExistsError, StudyNotFoundError
 from ccgbo.optimizer import STATE_VERSION, Optimizer
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction
@@ -33,6 +34,8 @@ from ccgbo.settings_io import (
     storable_space,
 )
 from ccgbo.space import Space, as_space
+from ccgbo.storage import Store
+from ccgbo.storage.base import not_found
 from ccgbo.storage.rows import StudyRow, place_of, reading, to_json
 from ccgbo.threads import blas_threads
 
@@ -201,14 +204,45 @@ def _plain(data: Any) -> Any:
     return json.loads(to_json(data))
 
 
-def with_name(row: StudyRow, name: str) -> StudyRow:
-    return replace(row, name=name)
+# -- in the store
+
+
+def find_or_create(store: Store, name: str | None, new: StudyRow | None, if_exists: str) -> StudyRow:
+    """The study of that name, or the only one; ``new`` under that name where there is none."""
+    names = store.names()
+    if name is None and len(names) > 1:
+        raise SettingError(f"name must be given: {store.address!r} has the studies {names!r}.")
+    wanted = name or (names[0] if names else "default")
+    row = store.find(wanted)
+    if row is None and new is not None:
+        with suppress(StudyExistsError):  # another process may be first
+            return store.create(replace(new, name=wanted))
+        row = store.find(wanted)
+    if row is None:
+        raise StudyNotFoundError(
+            not_found(store.address, name, names)
+            if name is not None
+            else f"{store.address!r} has no study yet: give a space to create one."
+        )
+    if if_exists == "error":
+        raise StudyExistsError(f"{store.address!r} already has a study {row.name!r}.")
+    return row
 
 
 # -- arguments
 
 
-def check_name(name: object) -> None:
+def check_arguments(name: object, heartbeat: object, if_exists: object) -> None:
+    """What ``Study`` takes besides the definition."""
+    _check_name(name)
+    number = isinstance(heartbeat, int | float | np.number) and not isinstance(heartbeat, bool)
+    if not (number and math.isfinite(heartbeat) and heartbeat > 0):  # type: ignore[arg-type,operator]
+        raise SettingError(f"heartbeat must be a finite number of seconds > 0, got {heartbeat!r}.")
+    if if_exists not in ("open", "error"):
+        raise SettingError(f"if_exists must be 'open' or 'error', got {if_exists!r}.")
+
+
+def _check_name(name: object) -> None:
     """A name that a terminal can show and any store can hold."""
     if name is None:
         return
@@ -216,12 +250,6 @@ def check_name(name: object) -> None:
         raise SettingError(f"name must be a non-empty text, got {name!r}.")
     if not all(c.isprintable() for c in name):
         raise SettingError(f"name must not have control characters or lone surrogates, got {name!r}.")
-
-
-def check_heartbeat(heartbeat: object) -> None:
-    number = isinstance(heartbeat, int | float | np.number) and not isinstance(heartbeat, bool)
-    if not (number and math.isfinite(heartbeat) and heartbeat > 0):  # type: ignore[arg-type,operator]
-        raise SettingError(f"heartbeat must be a finite number of seconds > 0, got {heartbeat!r}.")
 
 
 @cache

@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 
-from ccgbo.errors import SettingError, StudyExistsError, StudyNotFoundError
+from ccgbo.errors import SettingError
 from ccgbo.history import outcome_of
 from ccgbo.optimizer import Optimizer
 from ccgbo.presets import Settings
@@ -33,19 +32,17 @@ from ccgbo.records import (
 )
 from ccgbo.running import OnError, run
 from ccgbo.space import Space
-from ccgbo.storage import StudyRow, TrialRow, Unit, View, open_store
+from ccgbo.storage import TrialRow, Unit, View, open_store
 from ccgbo.storage.rows import plain_params
-from ccgbo.storage.sqlite import not_found
 from ccgbo.study.copy import Copy
 from ccgbo.study.definition import (
     Definition,
     Given,
-    check_heartbeat,
-    check_name,
+    check_arguments,
     define,
+    find_or_create,
     load_what_asking_needs,
     reopen,
-    with_name,
 )
 from ccgbo.study.source import StudySource
 from ccgbo.study.steps import pending, release, take
@@ -84,10 +81,7 @@ class Study:
         if_exists: Literal["open", "error"] = "open",
         **settings: Any,
     ) -> None:
-        check_name(name)
-        check_heartbeat(heartbeat)
-        if if_exists not in ("open", "error"):
-            raise SettingError(f"if_exists must be 'open' or 'error', got {if_exists!r}.")
+        check_arguments(name, heartbeat, if_exists)
         self.heartbeat = heartbeat
         self._threads = threads
         self._given = Given(
@@ -102,33 +96,13 @@ class Study:
         new = None if space is None else define(self._given)  # wrong arguments must not leave a file behind
         self._store = open_store(path, create=new is not None)
         try:
-            row = self._find_or_create(name, new, if_exists)
+            row = find_or_create(self._store, name, new, if_exists)
             self._definition: Definition = reopen(row, self._given, self._store.address)
         except BaseException:
             self._store.close()
             raise
         self.name, self._id = row.name, row.id
         self._copy = Copy(self._definition, self._store.address, row.name, threads)
-
-    def _find_or_create(self, name: str | None, new: StudyRow | None, if_exists: str) -> StudyRow:
-        names = self._store.names()
-        if name is None and len(names) > 1:
-            raise SettingError(f"name must be given: {self._store.address!r} has the studies {names!r}.")
-        wanted = name or (names[0] if names else "default")
-        row = self._store.find(wanted)
-        if row is None and new is not None:
-            with suppress(StudyExistsError):  # another process may be first
-                return self._store.create(with_name(new, wanted))
-            row = self._store.find(wanted)
-        if row is None:
-            raise StudyNotFoundError(
-                not_found(self._store.address, name, names)
-                if name is not None
-                else f"{self._store.address!r} has no study yet: give a space to create one."
-            )
-        if if_exists == "error":
-            raise StudyExistsError(f"{self._store.address!r} already has a study {row.name!r}.")
-        return row
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, name={self.name!r}, direction={self.direction!r})"
