@@ -175,11 +175,11 @@ def test_a_file_without_a_study_asks_for_a_space(path: Path) -> None:
 class Mine:
     """A user's own acquisition."""
 
-    scale = "real"
+    codomain = "real"
     needs_optima = False
 
     def bind(self, context: Any) -> Any:
-        return lambda x: context.gp.predict(x)[0]
+        return lambda x: context.posterior.predict(x)[0]
 
 
 def below(params: dict[str, Any]) -> bool:

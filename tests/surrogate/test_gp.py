@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
+from ccgbo import log
+from ccgbo.surrogate.distance import WIDE, squared_distances
 from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import KERNELS, WIDE, get_kernel, squared_distances
+from ccgbo.surrogate.kernels import KERNELS, get_kernel
 from ccgbo.surrogate.linalg import cholesky
 
 SKLEARN = {
@@ -122,9 +124,8 @@ def test_the_slope_of_each_kernel_is_its_derivative_and_finite_at_zero(kernel: s
 
 
 def test_a_singular_matrix_is_factorised_with_jitter_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    from ccgbo.surrogate import linalg
 
-    linalg._reported.clear()
+    log._reported.clear()
     K = np.ones((5, 5))
     with caplog.at_level("WARNING", logger="ccgbo"):
         L, jitter = cholesky(K)

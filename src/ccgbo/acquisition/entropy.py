@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ccgbo.acquisition.analytic import MeanStdScore
-from ccgbo.acquisition.base import Context, Scale
-from ccgbo.credit.proxy import Optima
+from ccgbo.acquisition.base import Codomain, Context
 from ccgbo.surrogate.gp import GP, Sites
 from ccgbo.surrogate.linalg import solve
+from ccgbo.surrogate.optima import Optima
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def _optima(context: Context) -> Optima:
 class MES:
     """Information about the value of the maximum."""
 
-    scale: ClassVar[Scale] = "nonnegative"
+    codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = True
 
     def bind(self, context: Context) -> MeanStdScore:
@@ -61,18 +61,18 @@ class MES:
             value = (0.5 * g * r - log_cdf).mean(axis=1)
             return value, -by_g.mean(axis=1) / std, -(by_g * g).mean(axis=1) / std
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JES:
     """Information about the place and the value of the maximum together."""
 
-    scale: ClassVar[Scale] = "nonnegative"
+    codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = True
 
     def bind(self, context: Context) -> JointEntropyScore:
-        return JointEntropyScore.build(context.gp, _optima(context))
+        return JointEntropyScore.build(context.posterior, _optima(context))
 
 
 class Cut(NamedTuple):

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition.base import Context, Scale
-from ccgbo.surrogate.paths import Paths, draw_paths
+from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.surrogate.paths import Paths
 
 Array = NDArray[np.float64]
 
@@ -31,8 +31,10 @@ class PathScore:
 class ThompsonSampling:
     """A fresh path at each suggestion."""
 
-    scale: ClassVar[Scale] = "real"
+    codomain: ClassVar[Codomain] = "real"
     needs_optima: ClassVar[bool] = False
+    full_credit: ClassVar[bool] = True  # it explores most
+    trades_mean: ClassVar[bool] = True
 
     def bind(self, context: Context) -> PathScore:
-        return PathScore(draw_paths(context.gp, 1, context.rng, n_features=context.n_features))
+        return PathScore(context.posterior.paths(1, context.rng))

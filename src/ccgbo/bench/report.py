@@ -11,6 +11,7 @@ import numpy as np
 
 from ccgbo.bench import figures, tables
 from ccgbo.bench.metrics import cumulative_regret
+from ccgbo.bench.peers import PEERS
 from ccgbo.bench.results import Results, read_results
 from ccgbo.bench.tables import Table, name_of, seeds_text
 from ccgbo.bench.theory import growth_exponent, weight_bounds
@@ -45,11 +46,13 @@ class Report:
         return "\n".join(parts)
 
 
-def make_report(path: str | Path) -> Report:
-    """The report of a result file."""
-    results = read_results(path)
+def make_report(path: str | Path, **chosen: Any) -> Report:
+    """The report of a result file; ``chosen`` goes to ``Results.chosen``."""
+    results = read_results(path).chosen(**chosen)
     if not results.rows:
         raise StorageError(f"{str(path)!r} has no finished run yet.")
+    if results.kind == "quality":
+        return _quality(results)
     if results.kind == "theory":
         return _theory(results)
     if results.kind == "illustration":
@@ -74,6 +77,18 @@ def _comparison(results: Results) -> Report:
         tables.cost_table(results),
     )
     return Report(results.name, shown, (_curves(results, "simple"), _curves(results, "cumulative")))
+
+
+def _quality(results: Results) -> Report:
+    shown = [tables.quality_table(results)]
+    rivals = [m for m in results.methods if m in (*PEERS, "random")]
+    if "default" in results.methods and rivals:
+        shown += [tables.rivals_table(results, "default", rivals), tables.tasks_table(results, "default", rivals)]
+    shown += [tables.value_table(results, sd=False), tables.value_table(results, "final", sd=False)]
+    shown += [tables.recommended_table(results)]
+    caption = f"{results.header['title']}: simple regret, mean and standard error, {seeds_text(results)}"
+    curves = Figure(f"{results.name}_simple", caption, lambda: figures.regret_curves(results, "simple", log=True))
+    return Report(results.name, tuple(table for table in shown if table.rows), (curves,))
 
 
 def _variants(results: Results) -> Report:

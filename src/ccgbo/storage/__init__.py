@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import os
 
-from ccgbo.storage.base import MAX_ATTEMPTS, Store, StudyInfo, Unit, View
+from ccgbo.storage.base import Store, StudyInfo, Unit, View
 from ccgbo.storage.rows import StudyRow, TrialRow
 from ccgbo.storage.schema import SCHEMA_VERSION
 from ccgbo.storage.sqlite import SQLiteStore
 
 __all__ = [
-    "MAX_ATTEMPTS",
     "SCHEMA_VERSION",
     "SQLiteStore",
     "Store",

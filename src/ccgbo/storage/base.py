@@ -20,8 +20,6 @@ from ccgbo.storage.rows import StudyRow, TrialRow
 
 T = TypeVar("T")
 
-MAX_ATTEMPTS = 2  # evaluations that may end with their process before the trial is failed
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyInfo:

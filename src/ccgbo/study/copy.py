@@ -64,4 +64,4 @@ class Copy:
 
     def _catch_up(self, optimizer: Optimizer, trials: list[Trial], view: View) -> None:
         with reading(place_of(self._address, self._name, "cursor or params of a trial")):
-            optimizer.catch_up(trials, unpack(view.row().cursor))
+            optimizer.sync(trials, unpack(view.row().cursor))

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ccgbo.acquisition import Acquisition, get_acquisition
+from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
 from ccgbo.errors import SettingError, StorageError, StudyExistsError, StudyNotFoundError
-from ccgbo.optimizer import STATE_VERSION, Optimizer
+from ccgbo.optimizer import Optimizer
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction
 from ccgbo.settings_io import (
@@ -34,6 +34,7 @@ from ccgbo.settings_io import (
     storable_space,
 )
 from ccgbo.space import Space, as_space
+from ccgbo.state import STATE_VERSION, OptimizerState
 from ccgbo.storage import Store
 from ccgbo.storage.base import not_found
 from ccgbo.storage.rows import StudyRow, place_of, reading, to_json
@@ -103,26 +104,24 @@ def define(given: Given) -> StudyRow:
 
 def pack(optimizer: Optimizer) -> dict[str, Any]:
     """The optimizer's state beside the trials, with its version."""
-    return {"version": STATE_VERSION, **optimizer.cursor()}
+    return optimizer.state().to_dict()
 
 
-def unpack(cursor: Mapping[str, Any]) -> dict[str, Any]:
+def unpack(cursor: Mapping[str, Any]) -> OptimizerState:
     """The state that ``pack`` gave, checked as far as the optimizer takes it on trust."""
     if cursor["version"] != STATE_VERSION:
         raise StorageError(
             f"the study was last used by another ccgbo (state version {cursor['version']}, here {STATE_VERSION})."
         )
-    design, fitted = cursor["design"], cursor["fitted"]
-    for name in ("seed", "given"):
-        if type(design[name]) is not int or not 0 <= design[name] < 2**63:
-            raise ValueError(f"design.{name} is {design[name]!r}")
-    if design["given"] > 10**7:  # the sequence is computed up to there
-        raise ValueError(f"design.given is {design['given']!r}")
-    if fitted is not None and not (
-        type(fitted["n"]) is int and all(type(v) is float and abs(v) < 100.0 for v in fitted["theta"])
-    ):
-        raise ValueError(f"fitted is {fitted!r}")
-    return {name: value for name, value in cursor.items() if name != "version"}
+    state = OptimizerState.from_dict(cursor)
+    for name, most in (("design_seed", 2**63), ("designed", 10**7), ("iteration", 2**53)):
+        count = getattr(state, name)
+        if type(count) is not int or not 0 <= count < most:
+            raise ValueError(f"{name} is {count!r}")
+    fit = state.fit
+    if fit is not None and not (type(fit.n) is int and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)):
+        raise ValueError(f"fit is {fit!r}")
+    return state
 
 
 def reopen(row: StudyRow, given: Given, address: str) -> Definition:
@@ -165,8 +164,8 @@ def _reopen_settings(row: StudyRow, given: Given) -> tuple[Settings, bool]:
     wanted = given.settings.get("acquisition")
     if wanted is None and isinstance(given.preset, Settings):
         wanted = given.preset.acquisition
-    acquisition: Acquisition | None = None if wanted is None else get_acquisition(wanted)
-    settings = settings_from_dict(row.settings, acquisition)
+    acquisition: Acquisition | Schedule | None = None if wanted is None else get_acquisition(wanted)
+    settings = settings_from_dict(row.settings, acquisition).in_force()
     if isinstance(given.preset, Settings):
         changed = resolve(given.preset, **given.settings)
     else:

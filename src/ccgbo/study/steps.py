@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from ccgbo.errors import SpaceExhaustedError, StorageError, TellError, UnknownTrialError
 from ccgbo.records import Trial
-from ccgbo.storage import MAX_ATTEMPTS, Unit
+from ccgbo.running.sources import CRASHED, MAX_ATTEMPTS
+from ccgbo.storage import Unit
+from ccgbo.storage.rows import plain_params
 from ccgbo.study.copy import Copy
 from ccgbo.study.definition import pack
-
-CRASHED = (
-    "the process that evaluated it ended before it gave a value, twice; it may have run out of memory or crashed at "
-    "these parameters, so it is not tried again."
-)
 
 
 def take(unit: Unit, copy: Copy, n: int, *, worker: str | None, limit: int | None, patience: float) -> list[Trial]:
@@ -76,6 +74,11 @@ def pending(unit: Unit, trial: Trial | int) -> Trial:
     if known.state != "pending":
         raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
     return known
+
+
+def add_told(unit: Unit, trials: Iterable[Trial]) -> list[Trial]:
+    """Finished trials from elsewhere, under new ids."""
+    return unit.add([replace(trial, params=plain_params(trial.params), origin="told") for trial in trials], None)
 
 
 def release(unit: Unit, trials: Iterable[Trial]) -> list[int]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 import numpy as np
 
 from ccgbo.errors import SettingError
-from ccgbo.history import outcome_of
+from ccgbo.history import outcome_of, read_table
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import SettingsOptions, check_keywords
 from ccgbo.presets import Settings
 from ccgbo.records import (
     CreditRow,
@@ -33,7 +33,6 @@ from ccgbo.records import (
 from ccgbo.running import OnError, run
 from ccgbo.space import Space
 from ccgbo.storage import TrialRow, Unit, View, open_store
-from ccgbo.storage.rows import plain_params
 from ccgbo.study.copy import Copy
 from ccgbo.study.definition import (
     Definition,
@@ -45,7 +44,7 @@ from ccgbo.study.definition import (
     reopen,
 )
 from ccgbo.study.source import StudySource
-from ccgbo.study.steps import pending, release, take
+from ccgbo.study.steps import add_told, pending, release, take
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +78,9 @@ class Study:
         threads: int | None = 1,
         heartbeat: float = 60.0,  # seconds of silence after which a running worker's trial is given to another
         if_exists: Literal["open", "error"] = "open",
-        **settings: Any,
+        **settings: Unpack[SettingsOptions],
     ) -> None:
+        check_keywords(settings, Study, SettingsOptions)
         check_arguments(name, heartbeat, if_exists)
         self.heartbeat = heartbeat
         self._threads = threads
@@ -185,13 +185,25 @@ class Study:
 
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
-        scratch = Optimizer(self.space, direction=self.direction, threads=None)  # checks by the same rules
-        return self.add_told(scratch.tell_many(params, values, noise_variance=noise_variance))
+        rows, outcomes = read_table(params, values, noise_variance, self.space)
+        points = [Trial(id=-1, params=self.space.canonical(row)) for row in rows]
+        return self.add_told(point.with_outcome(**o) for point, o in zip(points, outcomes, strict=True))
 
     def add_told(self, trials: Iterable[Trial]) -> list[Trial]:
         """Take in finished trials from elsewhere under new ids, all or none."""
-        new = [replace(trial, params=plain_params(trial.params), origin="told") for trial in trials]
-        return self._write(lambda unit: unit.add(new, None))
+        return self._write(lambda unit: add_told(unit, trials))
+
+    def tell_rows(self, plan: Callable[[Mapping[int, Trial]], tuple[list[Trial], list[Trial]]]) -> list[Trial]:
+        """Take in outcomes of pending trials, and finished trials from elsewhere under new ids, in one write.
+
+        ``plan`` sees every trial as the file has it and returns both lists; what it raises leaves the file as it was.
+        """
+
+        def tell(unit: Unit) -> list[Trial]:
+            done, told = plan({trial.id: trial for trial in self._copy.trials(unit)})
+            return [unit.finish(trial) for trial in done] + add_told(unit, told)
+
+        return self._write(tell)
 
     def release(self, trial_id: int | None = None, *, everything: bool = False) -> list[int]:
         """Give pending trials back, to be asked again: one by id, those of workers that died, or ``everything``."""

@@ -21,8 +21,9 @@ from functools import partial
 
 import numpy as np
 
+from ccgbo.arrays import Array
 from ccgbo.bench.problems import formulas
-from ccgbo.bench.problems.base import Array, Factory, Problem, Rows, box, negated, point_of
+from ccgbo.bench.problems.base import Factory, Problem, Rows, box, negated, point_of
 from ccgbo.space import Float, Space
 
 BOREHOLE = Space(

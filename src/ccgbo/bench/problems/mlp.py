@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ccgbo.bench.problems.base import Array, Factory, Problem, need, row_by_row
+from ccgbo.arrays import Array
+from ccgbo.bench.problems.base import Factory, Problem, need, row_by_row
 from ccgbo.space import Float, Int, Space
 
 SPACE = Space(

@@ -163,8 +163,6 @@ CHOOSING: dict[str, Factory] = {
             "Ackley5": _ackley(5),
             "Michalewicz5": _MICHALEWICZ5,
             "StyblinskiTang4": _styblinski_tang(4),
-            "StyblinskiTang10": _styblinski_tang(10),
-            "Rastrigin4": _rastrigin(4),
         },
         noise_std=0.0,
     ),
