@@ -489,7 +489,7 @@ def test_a_heartbeat_keeps_a_long_evaluation(tmp_path: Path) -> None:
     def long(x: float, y: float) -> float:
         time.sleep(2.0)
         with ccgbo.Study(path, heartbeat=1.2) as other:
-            stolen.append(other.requeue())
+            stolen.append(other.release())
         return f(x, y)
 
     with ccgbo.Study(path, SPACE, seed=0, heartbeat=1.2) as study:
