@@ -42,7 +42,7 @@ def maximize(
 
     ``study`` keeps the optimisation in a file: the same call made again, after Ctrl-C or a crash, goes on until the
     study has ``n_trials`` trials. In memory ``n_trials`` new trials are made. The options of the run are those of
-    :func:`ccgbo.running.run`; the rest are those of :class:`ccgbo.Optimizer`.
+    ``ccgbo.running.run``; the rest are those of ``ccgbo.Optimizer``.
     """
     with _source("maximize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
@@ -77,7 +77,7 @@ def minimize(
     on_error: OnError = "record",
     **settings: Any,  # preset, acquisition, constraint, prior and every field of Settings
 ) -> Result:
-    """Find the params with the lowest ``f(**params)``; everything else as in :func:`maximize`."""
+    """Find the params with the lowest ``f(**params)``; everything else as in ``maximize``."""
     with _source("minimize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,

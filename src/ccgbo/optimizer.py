@@ -46,7 +46,7 @@ class Optimizer:
     >>> trial = opt.ask()
     >>> opt.tell(trial, 1.25)
 
-    Every field of :class:`Settings` can be given by keyword to replace the preset's; ``repr`` prints them in full.
+    Every field of ``Settings`` can be given by keyword to replace the preset's; ``repr`` prints them in full.
     """
 
     def __init__(

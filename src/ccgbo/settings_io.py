@@ -48,7 +48,7 @@ class Withheld:
 
 
 def settings_to_dict(settings: Settings) -> dict[str, Any]:
-    """Plain data that :func:`settings_from_dict` reads back."""
+    """Plain data that ``settings_from_dict`` reads back."""
     data: dict[str, Any] = _encode(settings)
     return data
 
@@ -63,7 +63,7 @@ def _encode(value: Any) -> Any:
 
 
 def settings_from_dict(data: Mapping[str, Any], acquisition: Acquisition | None = None) -> Settings:
-    """Settings from what :func:`settings_to_dict` gave; ``acquisition`` fills in for one that was withheld."""
+    """Settings from what ``settings_to_dict`` gave; ``acquisition`` fills in for one that was withheld."""
     settings = _decode(data)
     if not isinstance(settings, Settings):
         raise StorageError(f"a study's settings must be stored as settings, got {data.get('type')!r}.")

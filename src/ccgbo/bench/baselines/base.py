@@ -4,7 +4,7 @@
     Searcher.ask() / .tell(point, y)    the loop; everything is maximised
 
 All GP methods share the engine's surrogate, candidate set and loop. Those the optimizer already offers are an
-:class:`EngineMethod`; the others derive from :class:`SurrogateLoop` and replace one of its steps.
+``EngineMethod``; the others derive from ``SurrogateLoop`` and replace one of its steps.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class EngineSearch:
 
 
 class SurrogateLoop:
-    """GP-UCB with the surrogate, candidates and order of steps of :class:`Optimizer`.
+    """GP-UCB with the surrogate, candidates and order of steps of ``Optimizer``.
 
     A baseline replaces ``model`` (how the posterior is made) or ``score`` (what is maximised); unchanged, the loop
     asks for the same points as the optimizer without credit, bit for bit.
@@ -146,7 +146,7 @@ class SurrogateLoop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopMethod:
-    """A :class:`SurrogateLoop` with its options."""
+    """A ``SurrogateLoop`` with its options."""
 
     loop: Callable[..., SurrogateLoop]
     settings: Settings = PAPER
