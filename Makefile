@@ -51,7 +51,7 @@ minimum: $(BIN)/python
 	$(PYTHON) -m venv --clear .venv-minimum
 	$(BIN)/python tools/minimum.py dataframe sklearn > .venv-minimum/pins.txt
 	.venv-minimum/bin/pip install --quiet --disable-pip-version-check -r .venv-minimum/pins.txt pytest hypothesis -e .
-	.venv-minimum/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(CORE) --ignore=tests/test_against_botorch.py
+	.venv-minimum/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(CORE) $(addprefix --ignore=tests/,test_against_botorch.py test_packaging.py)
 
 dist: $(VENV)/.test
 	rm -rf dist

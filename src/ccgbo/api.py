@@ -41,14 +41,14 @@ def maximize(
     >>> result = maximize(lambda x, y: -((x - 1) ** 2) - y**2, {"x": (-5.0, 5.0), "y": (-5.0, 5.0)}, n_trials=30)
     >>> result.best_params
 
-    ``study``, a file or an open :class:`ccgbo.Study`, keeps the optimisation: the same call made again, after Ctrl-C or
+    ``study``, a file or an open ``ccgbo.Study``, keeps the optimisation: the same call made again, after Ctrl-C or
     a crash, goes on until the study has ``n_trials`` trials. In memory ``n_trials`` new trials are made.
 
     ``n_workers`` evaluations run at a time, in threads or in the ``executor``. The run stops early after ``timeout``
     (seconds, or a text such as "30min"), at a value as good as ``target``, after ``patience`` trials without a better
     one, or when ``callback(optimizer or study, trial)`` returns something true. An exception of ``f`` is recorded as a
     failed trial; if the first five trials all fail the same way the run stops, unless ``on_error="continue"``, and
-    ``on_error="raise"`` stops at the first. The rest are the options of :class:`ccgbo.Optimizer`.
+    ``on_error="raise"`` stops at the first. The rest are the options of ``ccgbo.Optimizer``.
     """
     check_keywords(settings, maximize, OptimizerOptions)
     with _source("maximize", space, n_trials, study, name, seed=seed, **settings) as source:
@@ -84,7 +84,7 @@ def minimize(
     on_error: OnError = "record",
     **settings: Unpack[OptimizerOptions],
 ) -> Result:
-    """Find the params with the lowest ``f(**params)``; everything else as in :func:`maximize`."""
+    """Find the params with the lowest ``f(**params)``; everything else as in ``maximize``."""
     check_keywords(settings, minimize, OptimizerOptions)
     with _source("minimize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(

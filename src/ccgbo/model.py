@@ -123,7 +123,7 @@ def build_model(
     *,
     refit: bool | None = None,
 ) -> Model:
-    """The posterior of all observations by the surrogate of the settings, see :class:`Surrogate`."""
+    """The posterior of all observations by the surrogate of the settings, see ``Surrogate``."""
     return get_surrogate(settings.surrogate).build(data, choices, settings, last, state, refit=refit)
 
 

@@ -1,6 +1,6 @@
 """Counterfactual Credit Guided Bayesian Optimization: ask and tell (arXiv 2510.04676v2, Algorithm 1).
 
-The step itself is :func:`ccgbo.proposal.propose`; here is what happens around it. No I/O: the state is plain data.
+The step itself is ``ccgbo.proposal.propose``; here is what happens around it. No I/O: the state is plain data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Optimizer:
     >>> trial = opt.ask()
     >>> opt.tell(trial, 1.25)
 
-    Every field of :class:`Settings` can be given by keyword to replace the preset's; ``settings.describe()`` has all.
+    Every field of ``Settings`` can be given by keyword to replace the preset's; ``settings.describe()`` has all.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from ccgbo.surrogate.fit import FitSettings
 
 
 class SettingsOptions(TypedDict, total=False):
-    """Every field of :class:`Settings` as a keyword."""
+    """Every field of ``Settings`` as a keyword."""
 
     n_initial: int | None
     """Evaluations of the initial design; the presets have max(2 d, 10) for d parameters."""
@@ -49,12 +49,12 @@ class SettingsOptions(TypedDict, total=False):
 
 
 class OptimizerOptions(SettingsOptions, total=False):
-    """Those, and what else makes an :class:`Optimizer` of a space, a direction and a seed."""
+    """Those, and what else makes an ``Optimizer`` of a space, a direction and a seed."""
 
     preset: str | Settings
-    """Settings to start from: "default", "paper" or a :class:`Settings`."""
+    """Settings to start from: "default", "paper" or a ``Settings``."""
     constraint: Any
-    """What a point must satisfy: a predicate of the params, a :class:`LinearConstraint`, or a list of them."""
+    """What a point must satisfy: a predicate of the params, a ``LinearConstraint``, or a list of them."""
     prior: Any
     """A belief about the optimum: distributions by parameter, or a density of the params."""
     threads: int | None

@@ -4,7 +4,7 @@
     prepare    the same without choosing, for a given turn of the schedule: what the pictures show
     question   the counterfactual scores alone: what ``Optimizer.credits`` returns
 
-Pure functions of a :class:`State` and a generator, which they alone draw from: a copy of the generator shows what the
+Pure functions of a ``State`` and a generator, which they alone draw from: a copy of the generator shows what the
 next step will see.
 
     n  observations, d  parameters, p  feature columns, m  candidates

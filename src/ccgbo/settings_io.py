@@ -50,7 +50,7 @@ class Withheld(Validated):
 
 
 def settings_to_dict(settings: Settings) -> dict[str, Any]:
-    """Plain data that :func:`settings_from_dict` reads back."""
+    """Plain data that ``settings_from_dict`` reads back."""
     data: dict[str, Any] = _encode(settings)
     return data
 
@@ -65,7 +65,7 @@ def _encode(value: Any) -> Any:
 
 
 def settings_from_dict(data: Any, acquisition: Acquisition | Schedule | None = None) -> Settings:
-    """Settings from what :func:`settings_to_dict` gave; ``acquisition`` fills in for one that was withheld.
+    """Settings from what ``settings_to_dict`` gave; ``acquisition`` fills in for one that was withheld.
 
     A field that is missing has its default. Anything else that is not as it was written is a StorageError or, where a
     value breaks its rule, a SettingError, both naming the field.
@@ -131,7 +131,7 @@ def prior_to_dict(prior: Any) -> dict[str, Any] | None:
 
 
 def prior_from_dict(data: Any) -> dict[str, Any]:
-    """A prior from what :func:`prior_to_dict` gave; a StorageError or SettingError names the parameter otherwise."""
+    """A prior from what ``prior_to_dict`` gave; a StorageError or SettingError names the parameter otherwise."""
     if not isinstance(data, Mapping):
         raise StorageError(f"the study's prior must be a mapping of parameters, got {shown(data)}.")
     return {name: _belief(name, belief) for name, belief in data.items()}

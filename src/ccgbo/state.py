@@ -18,7 +18,7 @@ class OptimizerState:
     """Generator, initial design, iteration and fitted hyperparameters: plain data.
 
     The iteration t drives the decay of credit and the turns of a schedule. It counts the suggestions that the model
-    made: the initial design and points evaluated elsewhere do not count. Where nobody kept count, :func:`iteration_of`
+    made: the initial design and points evaluated elsewhere do not count. Where nobody kept count, ``iteration_of``
     says what it would be.
     """
 

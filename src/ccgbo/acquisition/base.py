@@ -67,7 +67,7 @@ class Acquisition(Protocol):
 
 
 def is_acquisition(thing: object) -> bool:
-    """Whether a thing has what :class:`Acquisition` asks for; a class, which would still have to be called, has not."""
+    """Whether a thing has what ``Acquisition`` asks for; a class, which would still have to be called, has not."""
     if isinstance(thing, type):
         return False
     if getattr(thing, "codomain", None) not in get_args(Codomain):

@@ -56,7 +56,7 @@ Belief = Callable[[dict[str, Any]], float]
 class UserPrior:
     """A user's belief about where the optimum is: a distribution per parameter, or any density of the params.
 
-    Per parameter: a :class:`Gaussian`, anything with ``logpdf`` or ``pdf`` of an array (SciPy's frozen distributions),
+    Per parameter: a ``Gaussian``, anything with ``logpdf`` or ``pdf`` of an array (SciPy's frozen distributions),
     or for a categorical a mapping of choices to probabilities. Parameters without one are uniform. Densities need not
     be normalised: only ratios count.
     """

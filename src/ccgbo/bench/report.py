@@ -13,7 +13,8 @@ from ccgbo.bench import figures, tables
 from ccgbo.bench.metrics import cumulative_regret
 from ccgbo.bench.peers import PEERS
 from ccgbo.bench.results import Results, read_results
-from ccgbo.bench.tables import Table, name_of, seeds_text
+from ccgbo.bench.tables import name_of, seeds_text
+from ccgbo.bench.text_table import Table, number
 from ccgbo.bench.theory import growth_exponent, weight_bounds
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import StorageError
@@ -129,7 +130,7 @@ def _proxy_table(results: Results) -> Table:
             errors = [np.mean([run[i]["error"][k] for run in found]) for k in point["error"]]
             bias, sd, widest = (float(np.mean([run[i][key] for run in found])) for key in ("mean", "sd", "S"))
             numbers = [*errors, bias, sd / 5.0, widest]
-            rows.append((problem, str(point["t"]), *(tables.number(float(v)) for v in numbers)))
+            rows.append((problem, str(point["t"]), *(number(float(v)) for v in numbers)))
     keys = list(
         results.row(results.problems[0], "ccgbo", results.seeds(results.problems[0], "ccgbo")[0])["proxy"][0]["error"]
     )
@@ -151,8 +152,8 @@ def _growth_table(results: Results) -> Table:
             early = np.mean(
                 [curve[19] / np.sqrt(20 * row["gain"][19]) for curve, row in zip(total, found, strict=True)]
             )
-            last = tables.number(float(np.mean([curve[-1] for curve in total])))
-            cells = (last, f"{slope:.2f}", tables.number(float(early)), tables.number(float(late)))
+            last = number(float(np.mean([curve[-1] for curve in total])))
+            cells = (last, f"{slope:.2f}", number(float(early)), number(float(late)))
             rows.append((problem, name_of(method), *cells))
     columns = ("Task", "Method", "R_100", "Slope of log R on log N", "R / sqrt(N gain), N = 20", "N = 100")
     caption = f"Theorem 5.2: growth of cumulative regret, {seeds_text(results)}"

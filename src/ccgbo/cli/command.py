@@ -42,7 +42,7 @@ class CommandFailed(Reported):
 
 
 class Command:
-    """``f(**params)`` for :meth:`ccgbo.Study.run`."""
+    """``f(**params)`` for ``ccgbo.Study.run``."""
 
     def __init__(
         self,

@@ -56,7 +56,7 @@ class CCGBOGenerationNode(ExternalGenerationNode):
 
     >>> client.set_generation_strategy(GenerationStrategy(name="CCGBO", nodes=[CCGBOGenerationNode(seed=0)]))
 
-    It brings its own initial design; ``settings`` are those of :class:`ccgbo.Optimizer`: ``preset``, ``acquisition``,
+    It brings its own initial design; ``settings`` are those of ``ccgbo.Optimizer``: ``preset``, ``acquisition``,
     ``credit``, ``n_initial``, ...
     """
 

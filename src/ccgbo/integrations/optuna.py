@@ -79,7 +79,7 @@ class CCGBOSampler(BaseSampler):
 
     ``storage`` is the storage of the study, or its URL. With it, every trial gets the attributes ``ccgbo:weight`` and
     ``ccgbo:credit``: Optuna has no public way from a sampler to a trial's attributes but through the storage.
-    ``store_credits=False`` stores no credits at all. Further keywords are fields of :class:`ccgbo.Settings`.
+    ``store_credits=False`` stores no credits at all. Further keywords are fields of ``ccgbo.Settings``.
     """
 
     def __init__(

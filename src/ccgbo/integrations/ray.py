@@ -39,7 +39,7 @@ class CCGBOSearch(Searcher):
     >>> search = CCGBOSearch(metric="loss", mode="min", seed=0)
     >>> tune.Tuner(train, tune_config=tune.TuneConfig(search_alg=search, num_samples=50), param_space=space)
 
-    ``settings`` are those of :class:`ccgbo.Optimizer`: ``preset``, ``acquisition``, ``credit``, ``n_initial``, ...
+    ``settings`` are those of ``ccgbo.Optimizer``: ``preset``, ``acquisition``, ``credit``, ``n_initial``, ...
     """
 
     def __init__(

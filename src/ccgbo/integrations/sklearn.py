@@ -49,7 +49,7 @@ class CCGBOSearchCV(BaseSearchCV):  # type: ignore[misc]
     n_initial     candidates before the model takes over; None is max(2 d, 10), but a third of ``n_iter`` at most
     batch_size    candidates chosen and evaluated together; None is one for each of the ``n_jobs`` workers
     preset        ``"default"`` or ``"paper"``
-    settings      dict of further fields of :class:`ccgbo.Settings`
+    settings      dict of further fields of ``ccgbo.Settings``
 
     With several metrics ``refit`` must name the one to search by. After ``fit``, ``optimizer_`` is the engine:
     ``optimizer_.credits()`` tells how much each candidate says about the optimum. A callback whose

@@ -35,7 +35,7 @@ _FIELDS = {
 
 
 def space_to_dict(space: Space) -> dict[str, Any]:
-    """Plain data that :func:`space_from_dict` reads back; predicates cannot be stored."""
+    """Plain data that ``space_from_dict`` reads back; predicates cannot be stored."""
     out: dict[str, Any] = {"parameters": {name: _parameter_to_dict(p) for name, p in space.items()}}
     constraints = []
     for c in space.constraints:
@@ -63,7 +63,7 @@ def _parameter_to_dict(p: Parameter) -> dict[str, Any]:
 
 
 def space_from_dict(data: Any) -> Space:
-    """A space from what :func:`space_to_dict` gives, or from a TOML or JSON document of that shape."""
+    """A space from what ``space_to_dict`` gives, or from a TOML or JSON document of that shape."""
     if not isinstance(data, Mapping) or not isinstance(data.get("parameters"), Mapping):
         raise SpaceError("a space document must have a table 'parameters'.")
     for key in data:

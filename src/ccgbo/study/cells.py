@@ -34,7 +34,7 @@ def unguard(cell: str) -> str:
 
 
 def spell(parameter: Categorical, choice: Any) -> str:
-    """A choice as text that :func:`read_text` reads back."""
+    """A choice as text that ``read_text`` reads back."""
     if choice is None:
         return ""
     if not isinstance(choice, str):

@@ -271,7 +271,7 @@ class Study:
         """Evaluate ``f(**params)`` until the study has ``n_trials`` suggestions of its own, told or failed.
 
         So a run that was cut and is started again does the rest, and several processes share the work. The options are
-        those of :func:`ccgbo.running.run`.
+        those of ``ccgbo.running.run``.
         """
         return run(
             self.source(n_trials),

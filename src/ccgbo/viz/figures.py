@@ -1,7 +1,7 @@
 """Figures of a run: each function draws on the axes it is given or makes its own, and returns them.
 
-``source`` is an :class:`~ccgbo.Optimizer` or a :class:`~ccgbo.Study`; the functions that only need trials and a
-direction also take a :class:`~ccgbo.Result`.
+``source`` is an ``Optimizer`` or a ``Study``; the functions that only need trials and a
+direction also take a ``Result``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     Method.make(space, seed, initial)   a fresh Searcher
     Searcher.ask() / .tell(point, y)    the loop; everything is maximised
 
-All model-based methods are the optimizer itself, with one part of its step replaced: settings (:class:`EngineMethod`),
-or an acquisition or a surrogate of their own, which may look at the initial design (:class:`VariantMethod`).
+All model-based methods are the optimizer itself, with one part of its step replaced: settings (``EngineMethod``),
+or an acquisition or a surrogate of their own, which may look at the initial design (``VariantMethod``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Synthetic problems: the paper's tasks, their embedded versions, families in 1 to 20 dimensions, a set for choosing.
 
-Optima are computed to 1e-12 by :func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit, so
+Optima are computed to 1e-12 by ``ccgbo.bench.problems.search.maximise_box`` and rounded up in the last digit, so
 that rounding never makes a regret negative.
 
 Choices where the source is silent:
