@@ -18,7 +18,7 @@ from typing import Any
 
 from ccgbo.errors import StudyNotFoundError
 from ccgbo.records import Trial
-from ccgbo.storage import StudyFile, StudyInfo
+from ccgbo.storage import Store, StudyInfo, open_store
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
 from ccgbo.viz.payload import study_payload, to_json
@@ -144,7 +144,7 @@ class Followers:
         self.path, self._analyst = path, Analyst(path)
         self._lock = threading.Lock()
         self._by_name: dict[str, Follower] = {}  # the last used last
-        self._file: StudyFile | None = None
+        self._file: Store | None = None
         self._identity: tuple[int, int] | None = None  # device and inode: a path can come to name another file
         self._names: tuple[int, list[str]] = (-1, [])  # with the counter they were read at
         self._deleted: set[str] = set()
@@ -188,8 +188,7 @@ class Followers:
             old = time.monotonic() - at >= LISTED or [info.name for info in infos] != names
             if known != counter and old:
                 assert self._file is not None
-                with self._file.read() as connection:
-                    infos = self._file.infos(connection)
+                infos = self._file.infos()
                 self._infos = counter, time.monotonic(), infos
             return infos
 
@@ -198,11 +197,10 @@ class Followers:
         self._check_identity()
         assert self._identity is not None
         if self._file is None:
-            self._file = StudyFile(self.path, create=False)
-        with self._file.read() as connection:
-            counter = int(connection.execute("PRAGMA data_version").fetchone()[0])
-            if self._names[0] != counter:
-                self._names = counter, self._file.names(connection)
+            self._file = open_store(self.path)
+        counter = self._file.counter()
+        if self._names[0] != counter:
+            self._names = counter, self._file.names()
         return (*self._identity, counter), self._names[1]
 
     def _check_identity(self) -> None:
