@@ -89,18 +89,6 @@ class StoreConformance:
         assert (info.n_trials, info.n_pending, info.n_failed, info.n_complete) == (4, 1, 1, 2)
         assert (info.best_value, info.direction, info.created) == (2.0, "minimize", 1.7e9)
 
-    def test_the_counter_moves_with_every_change_and_only_then(self, store: Store, open: Callable[[], Store]) -> None:
-        seen = [store.counter()]
-        study = store.create(definition("s")).id
-        seen.append(store.counter())
-        other = open()
-        for writer in (store, other, store, other):
-            writer.write(study, lambda unit: unit.add([pending(0.5)], None))
-            seen.append(store.counter())
-        assert len(set(seen)) == 6
-        store.read(study, lambda view: view.changes(-1))
-        assert store.counter() == seen[-1]
-
     # -- steps
 
     def test_a_write_is_seen_by_all_when_it_returns(self, store: Store, study: int, open: Callable[[], Store]) -> None:

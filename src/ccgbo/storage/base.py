@@ -113,9 +113,6 @@ class Store(Protocol):
     def names(self) -> list[str]:
         """Oldest first."""
 
-    def counter(self) -> int:
-        """Another number after every change, by whomever: a cheap look whether anything is new."""
-
     def infos(self) -> list[StudyInfo]: ...
     def find(self, name: str) -> StudyRow | None: ...
 

@@ -55,7 +55,6 @@ class Database:
         self._absolute = Path(os.path.realpath(self.path))  # SQLite keeps its journal beside the file itself
         self._lock = threading.RLock()
         self._closed = False
-        self._opened = 0  # how often
         self._link: Link | None = None
         self._gone: str | None = None  # what happened to the file
         with self._lock:
@@ -83,15 +82,6 @@ class Database:
     def write(self, work: Callable[[sqlite3.Connection], T], *, on_rollback: Callable[[], None] | None = None) -> T:
         """All or nothing; on disk when it returns."""
         return self._step("BEGIN IMMEDIATE", work, on_rollback)
-
-    def counter(self) -> int:
-        """Changes with every commit: SQLite counts those of others, the connection its own; each starts anew."""
-
-        def look(connection: sqlite3.Connection) -> int:
-            others = int(connection.execute("PRAGMA data_version").fetchone()[0])
-            return self._opened * 10**12 + others + connection.total_changes
-
-        return self.read(look)
 
     def _step(
         self, begin: str, work: Callable[[sqlite3.Connection], T], on_rollback: Callable[[], None] | None = None
@@ -134,7 +124,6 @@ class Database:
                 check_path(self.path, create=False)
                 self._link = self._open(create=False)
             elif self._link.snapshot is not None and self._link.snapshot != stamp_of(self._absolute):
-                self._opened += 1
                 self._link = self._open_to_read()
         except sqlite3.Error as error:
             raise StorageError(self._explain(error)) from error
@@ -145,7 +134,6 @@ class Database:
         return self._link
 
     def _open(self, create: bool) -> Link:
-        self._opened += 1
         there = Identity.of(self._absolute)
         if there is not None and there.file in _spoiled:
             raise StorageError(

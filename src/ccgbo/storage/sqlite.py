@@ -52,9 +52,6 @@ class SQLiteStore:
         query = "SELECT name FROM studies ORDER BY id"
         return self._database.read(lambda c: [str(row[0]) for row in c.execute(query)])
 
-    def counter(self) -> int:
-        return self._database.counter()
-
     def infos(self) -> list[StudyInfo]:
         return self._database.read(self._infos)
 
