@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from importlib.util import find_spec
 from typing import Any
 
 from ccgbo.acquisition import JES, UCB, Acquisition, Alternate, LogEI, Schedule, ThompsonSampling, get_acquisition
 from ccgbo.credit.field import CreditSettings
 from ccgbo.design import DESIGNS
-from ccgbo.errors import SettingError, UnsupportedError
+from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
 from ccgbo.search import SearchSettings
 from ccgbo.surrogate.fit import HVARFNER, FitSettings, LogNormal
 from ccgbo.surrogate.outcome import OUTCOMES
 
-SURROGATES = ("gp",)
+SURROGATES = ("gp", "forest")
 PENDING = ("believer", "sample")
 OUT_OF_SCOPE = ("directions", "objectives", "outcome_constraint", "outcome_constraints")
 
@@ -30,7 +31,7 @@ class Settings:
     n_initial: int | None = None  # size of the initial design; None is max(2 d, 10)
     design: str = "sobol"
     outcome: str = "standardize"
-    surrogate: Any = "gp"  # or an object that makes a posterior of its own, see model.Surrogate
+    surrogate: Any = "gp"  # or "forest", or an object that makes a posterior of its own, see model.Surrogate
     fit: FitSettings = field(default_factory=FitSettings)
     acquisition: Acquisition | Schedule = field(default_factory=UCB)
     credit: CreditSettings = field(default_factory=CreditSettings)
@@ -58,6 +59,22 @@ class Settings:
         for name, holds, rule in rules:
             if not holds:
                 raise SettingError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
+        if self.surrogate == "forest":
+            self._check_forest()
+
+    def _check_forest(self) -> None:
+        if find_spec("sklearn") is None:
+            raise MissingExtraError("surrogate='forest'", "sklearn")
+        parts = [getattr(self.acquisition, name, None) for name in ("exploit", "explore")]
+        for part in (self.acquisition, *parts):
+            if getattr(part, "needs_joint", False):
+                raise SettingError(
+                    f"acquisition must do without joint predictions for surrogate='forest', got {part!r}."
+                )
+        if self.credit.field == "smooth":
+            raise SettingError(
+                "CreditSettings.field must be 'knn' or 'knn-scaled' for surrogate='forest', got 'smooth'."
+            )
 
     def initial_size(self, d: int) -> int:
         return self.n_initial if self.n_initial is not None else max(2 * d, 10)
@@ -143,6 +160,9 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
         if name not in {f.name for f in fields(Settings)}:
             raise SettingError(f"there is no setting {name!r}; there are {sorted(f.name for f in fields(Settings))}.")
     changes = {name: value for name, value in overrides.items() if value is not None}
+    if changes.get("surrogate") == "forest" and isinstance(settings.acquisition, Alternate):
+        explore = UCB() if isinstance(settings.acquisition.explore, JES) else settings.acquisition.explore
+        settings = replace(settings, acquisition=replace(settings.acquisition, explore=explore))  # no joint predictions
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
         if isinstance(settings.acquisition, Alternate) and not isinstance(changes["acquisition"], Alternate):
