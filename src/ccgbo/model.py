@@ -182,7 +182,7 @@ def _append(base: Model, data: Data) -> Model | None:
     before = base.posterior
     assert isinstance(before, GP)
     mean, std = before.predict(data.F[fresh])
-    spread = np.sqrt(std**2 + before.hyper.noise_of(len(y), noise))
+    spread = np.sqrt(std**2 + before.noise_of(len(y), noise))
     if np.any(np.abs(y - mean) > REFIT_Z * spread):
         return None
     gp = before.condition(data.F[fresh], y, noise)
