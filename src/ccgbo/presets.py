@@ -165,9 +165,9 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
         settings = replace(settings, acquisition=replace(settings.acquisition, explore=explore))  # no joint predictions
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
-        if isinstance(settings.acquisition, Alternate) and not isinstance(changes["acquisition"], Alternate):
+        if isinstance(settings.acquisition, Alternate) and changes["acquisition"] != settings.acquisition:
             credit = replace(settings.credit, credit_when="base_mean_below_incumbent")
-            explores = isinstance(changes["acquisition"], ThompsonSampling)
+            explores = isinstance(changes["acquisition"], Alternate | ThompsonSampling)
             settings = replace(settings, credit=credit if explores else at_every_turn(credit))
     if isinstance(changes.get("credit"), bool):
         changes["credit"] = replace(settings.credit, strength=settings.credit.strength if changes["credit"] else 0.0)
