@@ -200,9 +200,6 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
         if name not in known:
             raise unknown_keyword(name, known)
     changes = {name: value for name, value in overrides.items() if value is not None}
-    if changes.get("surrogate") == "forest" and isinstance(settings.acquisition, Alternate):
-        explore = UCB() if isinstance(settings.acquisition.explore, JES) else settings.acquisition.explore
-        settings = replace(settings, acquisition=replace(settings.acquisition, explore=explore))  # no joint predictions
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
     if isinstance(changes.get("credit"), bool):
