@@ -12,7 +12,7 @@ from check_links import dead_links
 from doc_outputs import agree, refreshed, run_page
 from docstrings import fence_sessions
 
-from ccgbo.proposal import prepare, propose
+from ccgbo.engine.proposal import prepare, propose
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

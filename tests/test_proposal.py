@@ -9,8 +9,8 @@ import pytest
 
 from ccgbo import UCB, Alternate, LogEI, Optimizer
 from ccgbo.acquisition import Constant, Schedule, as_schedule
+from ccgbo.engine.proposal import prepare, propose, question
 from ccgbo.errors import SpaceExhaustedError
-from ccgbo.proposal import prepare, propose, question
 from ccgbo.space import as_space
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}

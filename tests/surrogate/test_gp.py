@@ -12,9 +12,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from ccgbo import log
 from ccgbo.surrogate.distance import MATMUL_FROM_COLUMNS, squared_distances
-from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import KERNELS, get_kernel
-from ccgbo.surrogate.linalg import cholesky
+from ccgbo.surrogate.gp.kernels import KERNELS, get_kernel
+from ccgbo.surrogate.gp.linalg import cholesky
+from ccgbo.surrogate.gp.posterior import GP, Hyper
 
 SKLEARN = {
     "matern52": lambda ls: Matern(length_scale=ls, nu=2.5),

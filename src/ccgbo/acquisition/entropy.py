@@ -25,11 +25,10 @@ from scipy.special import log_ndtr
 
 from ccgbo.acquisition.analytic import MeanStdScore
 from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.base import Joint, JointPosterior, Posterior
 from ccgbo.surrogate.optima import Optima
-
-Array = NDArray[np.float64]
 
 
 def hazard(b: Array) -> tuple[Array, Array]:

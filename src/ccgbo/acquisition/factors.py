@@ -21,17 +21,15 @@ from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric, Points, embedded_columns
-from ccgbo.surrogate.kernels import Kernel, get_kernel
+from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
 from ccgbo.validation import Above, Validated
-
-Array = NDArray[np.float64]
 
 SUCCESS_WEIGHT = 0.1  # k
 SUCCESS_POWER = 4

@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated
-
-Array = NDArray[np.float64]
 
 CDIST_LIMIT = 8192  # distances below which computing them all beats asking the tree
 BLOCK = 2**20  # distances that are held at once

@@ -15,11 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.log import report_once
-
-Array = NDArray[np.float64]
 
 EPS = 1e-6  # eps_c: stabilises Eq. (3); the paper gives no value
 

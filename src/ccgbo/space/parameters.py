@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.numeric import Array, Condition, Float, Int, is_number, normal_condition
+from ccgbo.space.numeric import Condition, Float, Int, is_number, normal_condition
 
 __all__ = ["Array", "Bool", "Categorical", "Fixed", "Float", "Int", "Parameter", "is_number"]
 

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-Array = NDArray[np.float64]
+from ccgbo.arrays import Array
+
 Choices = tuple[tuple[int, int], ...]  # (column, number of choices) of each column that holds choices
 
 SQRT_HALF = math.sqrt(0.5)

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import MissingExtraError
 from ccgbo.surrogate.distance import Choices, Metric
-
-Array = NDArray[np.float64]
 
 N_TREES = 60
 STD_FLOOR = 0.02  # of standardised y

@@ -29,8 +29,8 @@ from ccgbo.bench.baselines.outlier import outlier
 from ccgbo.bench.baselines.pibo import pibo
 from ccgbo.bench.baselines.resetting import rgp
 from ccgbo.bench.baselines.wgp import wgp
+from ccgbo.engine.settings import PRESETS, Settings, high_dimensional, resolve
 from ccgbo.errors import SettingError
-from ccgbo.presets import PRESETS, Settings, high_dimensional, resolve
 
 VARIANTS: Mapping[str, Variant] = MappingProxyType(
     {

@@ -25,10 +25,10 @@ from ccgbo.acquisition import (
     trades_mean,
 )
 from ccgbo.credit.field import CreditSettings
+from ccgbo.engine.search import SearchSettings
 from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.keywords import unknown_keyword
-from ccgbo.search import SearchSettings
-from ccgbo.surrogate.fit import HVARFNER, FitSettings
+from ccgbo.surrogate.gp.fit import HVARFNER, FitSettings
 from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_out
 
 FULL_CREDIT: dict[str, Any] = {"strength": 1.0, "tau": 20.0}

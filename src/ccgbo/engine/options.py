@@ -14,10 +14,10 @@ from typing import Any, Literal, TypedDict
 
 from ccgbo.acquisition import Acquisition, Schedule
 from ccgbo.credit.field import CreditSettings
+from ccgbo.engine.search import SearchSettings
+from ccgbo.engine.settings import Settings, resolve
 from ccgbo.keywords import unknown_keyword
-from ccgbo.presets import Settings, resolve
-from ccgbo.search import SearchSettings
-from ccgbo.surrogate.fit import FitSettings
+from ccgbo.surrogate.gp.fit import FitSettings
 
 
 class SettingsOptions(TypedDict, total=False):

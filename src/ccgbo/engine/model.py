@@ -17,18 +17,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.history import Data
+from ccgbo.arrays import Array
+from ccgbo.engine.history import Data
+from ccgbo.engine.settings import Settings
 from ccgbo.log import report_once
-from ccgbo.presets import Settings
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Choices
-from ccgbo.surrogate.fit import fit, hyper_of
 from ccgbo.surrogate.forest import Forest
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.outcome import Outcome, fit_outcome
-
-Array = NDArray[np.float64]
+from ccgbo.surrogate.gp.fit import fit, hyper_of
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.posterior import GP
+from ccgbo.surrogate.outcome_transform import Outcome, fit_outcome
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
 
@@ -82,7 +81,7 @@ class Surrogate(Protocol):
 
 
 class ExactGP:
-    """The Gaussian process of surrogate/gp.py."""
+    """The Gaussian process of surrogate/gp/."""
 
     def build(
         self,
