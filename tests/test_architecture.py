@@ -14,8 +14,8 @@ ORDER = [
     "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
-    "threads", "design", "search", "settings", "options", "settings_io", "history", "model", "state", "proposal",
-    "explain", "optimizer",
+    "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "model", "state",
+    "proposal", "explain", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

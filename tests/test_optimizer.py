@@ -145,7 +145,7 @@ def test_impossible_spaces_are_refused(space: Any, message: str) -> None:
         ({"credit": {"strength": -0.1}}, r"strength must be a number in \[0, 1\], got -0.1"),
         ({"credit": {"lambda": 0.5}}, r"credit has no setting 'lambda'"),
         ({"credit": {"half_life": 0.0}}, r"half_life must be a number > 0, got 0.0"),
-        ({"direction": "up"}, r"direction must be 'maximize' or 'minimize', got 'up'"),
+        ({"direction": "up"}, r"direction must be one of \['maximize', 'minimize'\], got 'up'"),
         ({"seed": -1}, r"seed must be None or a whole number >= 0, got -1"),
         ({"n_initial": 0}, r"n_initial must be None or a whole number in \[1, 100000\], got 0"),
         ({"design": "grid"}, r"design must be one of .* got 'grid'"),
