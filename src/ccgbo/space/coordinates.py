@@ -11,7 +11,7 @@ inactive never differ by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -115,6 +115,19 @@ class Coordinates(Mapping[str, Parameter]):
                 raise ParamsError(f"{name!r} is inactive at this point (active_if={self[name].active_if!r}).")
         u[~active] = REST
         return u
+
+    def encode_rows(self, rows: Sequence[Mapping[str, Any]]) -> Array:  # (n, d)
+        """``encode`` of each point, column by column, to the last bit."""
+        if len(rows) == 1 or not all(isinstance(params, Mapping) for params in rows):
+            return np.array([self.encode(params) for params in rows])
+        U, given = np.full((len(rows), self.d), REST), np.zeros((len(rows), self.d), dtype=bool)
+        for j, (name, p) in enumerate(self._parameters.items()):
+            at = [i for i, params in enumerate(rows) if name in params]
+            given[at, j] = True
+            U[at, j] = p.to_units(name, [rows[i][name] for i in at])
+        if sum(map(len, rows)) != given.sum() or (self.active(U) != given).any():
+            return np.array([self.encode(params) for params in rows])  # which says what is wrong
+        return U
 
     def decode(self, u: Array) -> dict[str, Any]:
         """The point at a position; inactive parameters are left out."""
