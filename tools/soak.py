@@ -19,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: no threads in wha
 import argparse
 import contextlib
 import ctypes
+import importlib
 import random
 import shutil
 import signal
@@ -39,6 +40,14 @@ import soak_checks as checks
 import ccgbo
 from ccgbo.versions import versions
 
+LOADED_ONCE = (
+    "uvicorn.protocols.http.auto",
+    "ccgbo.cli.loop",
+    "ccgbo.cli.studies",
+    "ccgbo.study.transfer",
+    "ccgbo.viz.cli",
+    "ccgbo.viz.dashboard.app",
+)
 PATIENCE = 60.0  # seconds for a step of an actor; a busy machine is no defect
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: orphans become our children, so that we know when all have ended
 
@@ -293,13 +302,8 @@ def _clear(players: dict[str, Player]) -> None:
 
 def warm_up() -> None:
     """Load here what every actor needs, so that a fork is ready at once. No study file is opened here, ever."""
-    import uvicorn.protocols.http.auto
-
-    import ccgbo.cli.loop
-    import ccgbo.cli.studies
-    import ccgbo.study.transfer
-    import ccgbo.viz.cli
-    import ccgbo.viz.dashboard.app
+    for module in LOADED_ONCE:
+        importlib.import_module(module)
     from ccgbo.viz.report import report_html
 
     optimizer = ccgbo.Optimizer(actors.SPACE, seed=0, n_initial=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def _given_twice(actors: list[Notes], stored: dict[int, Any]) -> list[str]:
                 given.setdefault(trial, []).append((line["t"], actor))
     for trial, holders in given.items():
         holders.sort(key=lambda pair: pair[0])
-        for (_, first), (at, second) in zip(holders, holders[1:]):
+        for (_, first), (at, second) in pairwise(holders):
             passed_on = first.killed is not None and first.killed <= at and first.kind in ("run", "notebook")
             if first is second or not passed_on:
                 wrong.append(f"trial {trial} was given to {first.kind} and again to {second.kind}")
