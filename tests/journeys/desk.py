@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -10,8 +11,10 @@ import re
 import select
 import shlex
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,13 +34,13 @@ os.execvp(sys.argv[1], sys.argv[1:])
 # runs cells one after the other, as the kernel of a notebook does
 KERNEL = """
 import contextlib, io, json, os, sys, traceback
-cells, answers = os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w")
+cells, answers, names = os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w"), {"__name__": "__main__"}
 del sys.argv[1:]
 for line in cells:
     printed, error = io.StringIO(), None
     with contextlib.redirect_stdout(printed):
         try:
-            exec(compile(json.loads(line), "<cell>", "exec"), globals())
+            exec(compile(json.loads(line), "<cell>", "exec"), names)
         except BaseException:
             error = traceback.format_exc()
     answers.write(json.dumps([printed.getvalue(), error]) + "\\n")
@@ -62,6 +65,7 @@ class Window:
 
     def __init__(self, line: str, **where: Any) -> None:
         self._here, there = pty.openpty()
+        fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))  # rows, columns
         command = [sys.executable, "-c", IN_A_WINDOW, *shlex.split(line)]
         streams = {"stdin": there, "stdout": there, "stderr": there}
         self.process = subprocess.Popen(command, start_new_session=True, **streams, **where)

@@ -72,7 +72,7 @@ def test_a_point_that_kills_its_worker_fails_with_a_reason_and_the_run_goes_on(d
     trials = desk.trials("tune.db")
     deadly_ones = [t for t in trials.values() if t["params"]["x"] > 0.9]
     assert len(trials) == 20
-    assert deadly_ones and all(t["state"] == "failed" and "died" in t["error"] for t in deadly_ones)
+    assert deadly_ones and all(t["state"] == "failed" and "process" in t["error"] for t in deadly_ones)
     assert all(t["state"] == "complete" for t in trials.values() if t not in deadly_ones)
 
 

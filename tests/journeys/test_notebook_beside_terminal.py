@@ -42,7 +42,7 @@ def test_the_notebook_and_the_terminal_never_get_the_same_trial(desk: Desk, note
     told = [tell(notebook, value) for value in (3.0, 2.0, 1.0)]
     notebook.cell("ccgbo.list_studies('lab.db')")
     desk.does("ccgbo show lab.db")
-    for i in range(3):
+    for i in range(2):
         told.append(tell(notebook, 10.0 + i))
         told.append(tell_by_hand(desk, 90.0 + i))
     notebook.cell("study.close()")
