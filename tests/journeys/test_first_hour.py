@@ -41,8 +41,7 @@ def test_the_first_thing_typed_is_answered_with_help(desk: Desk) -> None:
 def test_the_first_example_of_the_readme_runs_as_pasted_and_leads_on_to_its_report(desk: Desk) -> None:
     example = re.search(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert example is not None
-    more = 'from ccgbo.viz.report import write_report\nwrite_report(result, "first.html")\nprint(result.optimizer().credits()[0])'
-    desk.write("first.py", example[1] + more)
+    desk.write("first.py", example[1] + LOOK)
     out = desk.does("python first.py")
     assert "Result: 30 trials (all trials done)" in out
     assert "best value" in out and "recommended" in out and "CreditRow" in out
