@@ -1,4 +1,4 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Two commands do everything on a fresh machine: `make demo` and `make test`; `make quick` is for between edits.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.
 export OMP_NUM_THREADS := 1
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test lint types fast heavy system docs clean
+.PHONY: demo test quick lint types fast heavy system docs outputs dist minimum clean
 
 demo: $(VENV)/.demo
 	$(BIN)/ccgbo demo
@@ -40,12 +40,36 @@ heavy: $(VENV)/.test system
 	$(BIN)/python -m ccgbo.versions
 	$(BIN)/python -m pytest -q -m heavy
 
+# the core alone: no figures, pages, integrations, benchmark, and nothing that starts processes
+APART := viz integrations bench journeys test_docs.py test_faults_matrix.py test_demo.py
+CORE  := tests $(addprefix --ignore=tests/,$(APART))
+quick: lint
+	$(BIN)/python -m pytest -q -m "not heavy" -n 2 $(CORE)
+
+# the core on the oldest versions that pyproject.toml allows
+minimum: $(BIN)/python
+	$(PYTHON) -m venv --clear .venv-minimum
+	$(BIN)/python tools/minimum.py dataframe sklearn > .venv-minimum/pins.txt
+	.venv-minimum/bin/pip install --quiet --disable-pip-version-check -r .venv-minimum/pins.txt pytest hypothesis -e .
+	.venv-minimum/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(CORE) $(addprefix --ignore=tests/,test_against_botorch.py test_packaging.py)
+
+dist: $(VENV)/.test
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	PYTHON=$(PYTHON) sh tools/try_wheel.sh dist
+
 # a browser and a database server for the tests that need real ones
 system:
 	@sh tools/system.sh
 
 docs: $(VENV)/.test
 	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tools/check_links.py site
+
+# what the Python blocks of the pages print, written below them anew
+outputs: $(VENV)/.test
+	$(BIN)/python tools/doc_outputs.py README.md docs/*.md $(addprefix docs/integrations/,optuna.md sklearn.md botorch.md ax.md)
 
 clean:
-	rm -rf $(VENV) build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-minimum build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,6 +1,6 @@
-"""How quick the dashboard is with many trials: first paint, an update, and the model's part beside it.
+"""How quick the dashboard is with many trials: first paint, an update, the model's part beside it, and many pages.
 
-    python benchmarks/dashboard_speed.py [--trials 2000]
+    python benchmarks/dashboard_speed.py [--trials 2000] [--pages 20] [--seconds 12] [--no-browser]
 
 Needs the extra [dashboard], Chromium with its driver, and selenium. The server is the real one, in its own process; the
 study is a real file. Times are wall-clock, as a browser on this machine sees them.
@@ -9,16 +9,19 @@ study is a real file. Times are wall-clock, as a browser on this machine sees th
 from __future__ import annotations
 
 import argparse
+import gzip
 import http.client
 import json
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -55,31 +58,79 @@ def make_study(path: Path, trials: int) -> Study:
 
 
 class Client:
-    """One connection to the server."""
+    """One connection to the server, which asks as the page does."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, token: str) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "gzip"}
 
-    def get(self, address: str, **query: str) -> tuple[float, bytes]:
-        """Seconds and body."""
+    def get(self, address: str, **query: str) -> tuple[float, Any]:
+        """Seconds and answer."""
         began = time.perf_counter()
-        self._connection.request("GET", address + ("?" + urlencode(query) if query else ""))
-        body = self._connection.getresponse().read()
-        return time.perf_counter() - began, body
+        self._connection.request("GET", f"{address}?{urlencode(query)}", headers=self._headers)
+        answer = self._connection.getresponse()
+        body = answer.read()
+        took = time.perf_counter() - began
+        assert answer.status == 200, body
+        return took, json.loads(gzip.decompress(body) if answer.getheader("Content-Encoding") == "gzip" else body)
 
 
 def updates(study: Study, client: Client, n: int) -> list[float]:
     """Seconds of the requests that bring one more trial to the page: what changed, then the trials."""
     rng, out = np.random.default_rng(1), []
+    seen = client.get("/api/study", study="large")[1]["revision"]
     for _ in range(n):
         point = study.space.decode(study.space.sample(1, rng)[0])
         study.tell(point, value(point, rng))
         pulse, _ = client.get("/api/pulse", study="large")
-        trials, body = client.get("/api/study", study="large")
-        assert json.loads(body)["trials"]["value"][-1] is not None
+        trials, body = client.get("/api/study", study="large", since=seen)
+        assert body["since"] == seen
+        assert body["trials"]["value"][-1] is not None
+        seen = body["revision"]
         out.append(pulse + trials)
         time.sleep(0.2)
     return out
+
+
+def many_pages(study: Study, connect: Callable[[], Client], n: int, seconds: float) -> tuple[list[float], list[float]]:
+    """Seconds of each update of n pages that look every second, and of each ask and tell beside them."""
+    until = time.monotonic() + seconds
+    lock, looks, steps = threading.Lock(), [], []
+
+    def page() -> None:
+        client, seen = connect(), {"revision": "", "analysis": ""}
+        first = True
+        while time.monotonic() < until:
+            took, now = client.get("/api/pulse", study="large")
+            if now["revision"] != seen["revision"]:
+                more, body = client.get("/api/study", study="large", since=seen["revision"])
+                took, seen["revision"] = took + more, body["revision"]
+            if now["analysis"] != seen["analysis"]:
+                took += client.get("/api/analysis", study="large")[0]
+                seen["analysis"] = now["analysis"]
+            with lock:
+                looks.extend([] if first else [took])  # the first one brings all trials
+            first = False
+            time.sleep(1.0)
+
+    pages = [threading.Thread(target=page) for _ in range(n)]
+    for each in pages:
+        each.start()
+    rng = np.random.default_rng(2)
+    while time.monotonic() < until:
+        began = time.perf_counter()
+        point = study.space.decode(study.space.sample(1, rng)[0])
+        study.tell(point, value(point, rng))
+        steps.append(time.perf_counter() - began)
+        time.sleep(0.2)
+    for each in pages:
+        each.join()
+    return looks, steps
+
+
+def said(times: list[float]) -> str:
+    low, high = np.quantile(times, [0.5, 0.95])
+    return f"{1e3 * low:7.0f} ms median, {1e3 * high:.0f} ms p95, {1e3 * max(times):.0f} ms most"
 
 
 def until_analysed(client: Client) -> tuple[float, float]:
@@ -88,7 +139,7 @@ def until_analysed(client: Client) -> tuple[float, float]:
     while True:
         client.get("/api/study", study="large")
         client.get("/api/pulse", study="large")
-        analysis = json.loads(client.get("/api/analysis", study="large")[1])
+        analysis = client.get("/api/analysis", study="large")[1]
         if "credits" in analysis and not credits:
             credits = time.perf_counter() - began
         if "over_time" in analysis:
@@ -137,26 +188,34 @@ def first_paint(address: str) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=2000)
-    trials = parser.parse_args().trials
+    parser.add_argument("--pages", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=12.0)
+    parser.add_argument("--no-browser", action="store_true")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.db"
-        study = make_study(path, trials)
+        study = make_study(path, given.trials)
+        alone = many_pages(study, lambda: None, 0, 3.0)[1]  # type: ignore[arg-type, return-value]
         command = [sys.executable, "-m", "ccgbo", "dashboard", str(path), "--port", "0"]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert server.stdout is not None
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", server.stdout.readline())
             assert found is not None
-            client = Client(int(found[1]))
-            print(f"{trials} trials, {len(study.space)} parameters")
-            for name, ms in first_paint(found[0]).items():
+            port, token = int(found[1]), found[2]
+            client = Client(port, token)
+            print(f"{given.trials} trials, {len(study.space)} parameters")
+            for name, ms in {} if given.no_browser else first_paint(found[0]).items():
                 print(f"  {name:<28} {ms:7.0f} ms after navigation")
-            for label, n in (("update, analysis running", 10), ("update, analysis done", 10)):
-                if "done" in label:
-                    credits, everything = until_analysed(client)
-                    print(f"  {'credits known':<28} {1e3 * credits:7.0f} ms later; all views {1e3 * everything:.0f} ms")
-                times = updates(study, client, n)
-                print(f"  {label:<28} {1e3 * statistics.median(times):7.0f} ms median, {1e3 * max(times):.0f} ms most")
+            print(f"  {'update, analysis running':<28} {said(updates(study, client, 10))}")
+            looks, steps = many_pages(study, lambda: Client(port, token), given.pages, given.seconds)
+            print(f"  {f'update, {given.pages} pages':<28} {said(looks)}")
+            print(f"  {'tell, alone':<28} {said(alone)}")
+            print(f"  {f'tell, beside {given.pages} pages':<28} {said(steps)}")
+            client = Client(port, token)  # the server has let go of the first one
+            credits, everything = until_analysed(client)
+            print(f"  {'credits known':<28} {1e3 * credits:7.0f} ms later; all views {1e3 * everything:.0f} ms")
+            print(f"  {'update, analysis done':<28} {said(updates(study, client, 10))}")
         finally:
             server.terminate()
             server.wait(10)

@@ -25,6 +25,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from ccgbo import Optimizer, Trial  # noqa: E402
+from ccgbo.bench.metrics import geometric_ratio  # noqa: E402
 from ccgbo.bench.problems import get_problem  # noqa: E402
 
 PROBLEMS = ("Branin2", "StyblinskiTang4", "GPDraw4", "Ackley5")
@@ -77,15 +78,6 @@ def ausr(problem_name: str, mode: str, variant: str, seed: int, budget: int, noi
     return float(np.mean(trace))
 
 
-def interval(ours: np.ndarray, base: np.ndarray) -> tuple[float, float]:  # (problems, seeds)
-    """95 % of the geometric mean over problems of the ratio of means, seeds resampled in pairs."""
-    rng = np.random.default_rng(0)
-    picks = rng.integers(ours.shape[1], size=(2000, ours.shape[1]))
-    ratios = np.exp(np.log(ours[:, picks].mean(axis=2) / base[:, picks].mean(axis=2)).mean(axis=0))
-    low, high = np.quantile(ratios, [0.025, 0.975])
-    return float(low), float(high)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
@@ -105,10 +97,9 @@ def main() -> None:
         base = table[next(iter(VARIANTS))]
         print(f"{mode:<22}" + "".join(f"{p:>17}" for p in PROBLEMS) + "    all, 95 % interval")
         for variant, ours in table.items():
-            ratios = ours.mean(axis=1) / base.mean(axis=1)
-            low, high = interval(ours, base)
-            row = "".join(f"{r:>17.2f}" for r in ratios)
-            print(f"  {variant:<20}{row}    {math.exp(np.log(ratios).mean()):.2f} [{low:.2f}, {high:.2f}]", flush=True)
+            row = "".join(f"{r:>17.2f}" for r in ours.mean(axis=1) / base.mean(axis=1))
+            ratio, low, high = geometric_ratio(list(zip(ours, base, strict=True)))
+            print(f"  {variant:<20}{row}    {ratio:.2f} [{low:.2f}, {high:.2f}]", flush=True)
     print(f"seeds {options.first} to {seeds[-1]}, {options.budget} evaluations, noise {options.noise}, ", end="")
     print(f"{(time.process_time() - started) / 60:.1f} CPU minutes")
 

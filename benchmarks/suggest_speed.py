@@ -4,7 +4,7 @@
     python benchmarks/suggest_speed.py --quick    # n = 100 only
 
 One BLAS thread, medians over repeats; every contender holds the same n observations of noisy Hartmann6 and the
-contenders take turns, so that a slow moment of the machine hits all of them. A time is the mean of two suggestions in a
+methods take turns, so that a slow moment of the machine hits all of them. A time is the mean of two suggestions in a
 row, because ours alternate between a cheap and a dear one. Figures to keep are the ratios.
 """
 
@@ -16,7 +16,6 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -24,37 +23,36 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).parent))
-from contenders import CONTENDERS, Contender  # noqa: E402
-
 from ccgbo import Optimizer  # noqa: E402
+from ccgbo.bench.baselines import Searcher  # noqa: E402
+from ccgbo.bench.methods import get_method  # noqa: E402
 from ccgbo.bench.problems import get_problem  # noqa: E402
-from ccgbo.presets import DEFAULT, high_dimensional  # noqa: E402
 from ccgbo.surrogate.fit import Energy  # noqa: E402
 from ccgbo.versions import versions  # noqa: E402
 
 
-def loaded(contender: str, problem: Any, n: int, seed: int = 0) -> Contender:
-    """A contender that knows n observations at uniform points."""
+def loaded(method: str, problem: Any, n: int, seed: int = 0, **options: Any) -> Searcher:
+    """A method that knows n observations at uniform points."""
     rng = np.random.default_rng([seed, n])
-    made = CONTENDERS[contender](problem.space, seed)
-    for u in problem.space.sample(n, rng):
-        params = problem.space.decode(u)
-        made.tell(params, problem.noisy(params, rng))
-    return made
+    points = [problem.space.decode(u) for u in problem.space.sample(n, rng)]
+    known = [(point, problem.noisy(point, rng)) for point in points]
+    return get_method(method, **options).make(problem.space, seed, known)
 
 
 def race(names: list[str], problem: Any, n: int, repeats: int, warm: int = 2) -> dict[str, list[float]]:
-    """Seconds per suggestion, of each two in a row; the contenders take turns."""
+    """Seconds per suggestion, of each two in a row; the methods take turns."""
+    return turns({name: loaded(name, problem, n) for name in names}, problem, n, repeats, warm)
+
+
+def turns(made: dict[str, Searcher], problem: Any, n: int, repeats: int, warm: int) -> dict[str, list[float]]:
     rng = np.random.default_rng(n)
-    made = {name: loaded(name, problem, n) for name in names}
-    seconds: dict[str, list[float]] = {name: [] for name in names}
+    seconds: dict[str, list[float]] = {name: [] for name in made}
     for i in range(repeats + warm):
-        for name, contender in made.items():
+        for name, method in made.items():
             start = time.perf_counter()
-            params = contender.ask()
+            params = method.ask()
             took = time.perf_counter() - start
-            contender.tell(params, problem.noisy(params, rng))
+            method.tell(params, problem.noisy(params, rng))
             if i >= warm:
                 seconds[name].append(took)
     return {name: [(a + b) / 2 for a, b in zip(each[::2], each[1::2], strict=False)] for name, each in seconds.items()}
@@ -114,11 +112,11 @@ def growth() -> None:
         print(f"| {n} | {1e3 * statistics.median(seconds):.1f} | {1e3 * statistics.mean(seconds):.1f} |", flush=True)
 
 
-def high_dimension() -> None:
-    CONTENDERS["default"] = lambda s, k: __import__("contenders").Ours(s, k, preset=high_dimensional(DEFAULT))
-    show(
-        "d = 1000, n = 100 (Levy4_1000)", race(["default", "botorch-logei"], get_problem("Levy4_1000"), 100, 6, warm=1)
-    )
+def high_dimension(n: int = 100) -> None:
+    problem = get_problem("Levy4_1000")
+    ours = loaded("ccgbo", problem, n, preset="default", high_dimensional=True)
+    made = {"default": ours, "botorch-logei": loaded("botorch-logei", problem, n)}
+    show(f"d = 1000, n = {n} (Levy4_1000)", turns(made, problem, n, 6, warm=1))
 
 
 def imports(repeats: int = 7) -> None:

@@ -57,6 +57,12 @@ def numbers() -> st.SearchStrategy[Any]:
     return st.one_of(floats(), log_floats(), stepped_floats(), ints(), large_ints(), st.just(Float(2.0, 2.0)))
 
 
+def bounded_numbers() -> st.SearchStrategy[Any]:
+    """Numbers of sizes that can be added up: at most a few decades of each."""
+    logs = st.builds(lambda low, k: Float(low, low * 10.0**k, log=True), st.floats(1e-4, 10.0), st.integers(1, 4))
+    return st.one_of(logs, stepped_floats(), ints(), st.builds(lambda k: Int(1, 10**k, log=True), st.integers(1, 3)))
+
+
 def parameters() -> st.SearchStrategy[Any]:
     return st.one_of(numbers(), categoricals(), st.just(Bool()), st.just(Fixed("constant")))
 

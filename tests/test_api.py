@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import ccgbo
@@ -80,3 +83,105 @@ def test_a_name_needs_a_file_and_an_unknown_option_is_refused() -> None:
         ccgbo.maximize(f, SPACE, 3, name="mine")
     with pytest.raises(ccgbo.SettingError, match="there is no setting 'colour'"):
         ccgbo.maximize(f, SPACE, 3, colour="red")
+
+
+def test_a_study_that_is_open_is_used_and_stays_open(tmp_path: Path) -> None:
+    with ccgbo.Study(tmp_path / "s.db", SPACE, name="mine", direction="minimize", seed=0) as study:
+        trial = study.ask()
+        study.tell(trial, f(**trial.params))
+        result = ccgbo.minimize(f, SPACE, 4, study=study, progress=False)
+        assert result.trials == study.trials
+        assert len(study.trials) == 4
+        for wrong, message in (
+            ({"space": {"z": (0.0, 1.0)}}, "space must be that of the study 'mine'"),
+            ({"name": "other"}, "name must be that of the study, 'mine', got 'other'"),
+            ({"acquisition": "ei"}, "acquisition"),
+        ):
+            with pytest.raises(ccgbo.SettingError, match=message):
+                ccgbo.minimize(f, **({"space": SPACE, "n_trials": 9, "study": study} | wrong))
+        with pytest.raises(ccgbo.SettingError, match="direction must be that of the study 'mine'"):
+            ccgbo.maximize(f, SPACE, 9, study=study)
+        with pytest.raises(ccgbo.SettingError, match="study must be the path of a file or a Study, got 3"):
+            ccgbo.maximize(f, SPACE, 9, study=3)  # type: ignore[arg-type]
+        assert study.ask().id == 4
+
+
+# -- what a result knows
+
+
+def bowl(x: float, y: float) -> float:
+    return -((x - 0.3) ** 2) - (y - 0.7) ** 2
+
+
+BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_result_keeps_its_optimizer(tmp_path: Path, kept: bool) -> None:
+    result = ccgbo.maximize(bowl, BOX, 14, seed=0, progress=False, study=tmp_path / "s.db" if kept else None)
+    optimizer = result.optimizer()
+    assert optimizer.trials == result.trials
+    assert result.credits() == optimizer.credits()
+    assert result.explain(13) == optimizer.explain(13) == result.trials[13].explanation
+    assert result.recommend() == result.recommendation == optimizer.recommend()
+    optimizer.tell(optimizer.ask(), 1.0)  # a copy: going on with it leaves the result alone
+    assert result.optimizer().trials == result.trials
+    again = pickle.loads(pickle.dumps(result))
+    assert again == result
+    assert again.credits() == result.credits()
+
+
+def test_figures_and_reports_take_a_result(tmp_path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from ccgbo import viz
+
+    result = ccgbo.maximize(bowl, BOX, 12, seed=0, progress=False)
+    viz.plot_importance(result)
+    assert "<html" in viz.write_report(result, tmp_path / "r.html").read_text(encoding="utf-8")[:500].lower()
+
+
+def test_a_result_with_a_function_that_cannot_be_pickled_keeps_its_values() -> None:
+    result = ccgbo.maximize(bowl, BOX, 6, seed=0, progress=False, constraint=lambda p: p["x"] < 0.9)
+    again = pickle.loads(pickle.dumps(result))
+    assert again == result
+    with pytest.raises(ccgbo.UnsupportedError, match="came without its optimizer"):
+        again.credits()
+    with pytest.raises(ccgbo.NoObservationsError):
+        ccgbo.Result(trials=(), direction="maximize").recommend()
+
+
+def test_a_result_prints_the_params_of_the_best_and_of_the_recommended() -> None:
+    trials = tuple(
+        ccgbo.Trial(id=i, params={"x": 0.25 * i, "kind": "a"}, state="complete", value=float(i)) for i in range(3)
+    )
+    same = ccgbo.Recommendation(trial_id=2, params=trials[2].params, mean=1.9, std=0.1)
+    other = ccgbo.Recommendation(trial_id=1, params=trials[1].params, mean=1.5, std=0.1)
+    assert repr(ccgbo.Result(trials=trials, direction="maximize", recommendation=same)).count("x    = ") == 1
+    text = repr(ccgbo.Result(trials=trials, direction="maximize", recommendation=other))
+    assert text.endswith("recommended  trial 1: 1.5 ± 0.1 by the model\n    x    = 0.25\n    kind = 'a'")
+    failed = ccgbo.Trial(id=3, params={"x": 1.0}, state="failed", error='Traceback\n  File "f"\nValueError: no\x1b[1m')
+    text = repr(ccgbo.Result(trials=(*trials, failed), direction="maximize"))
+    assert text.endswith("last error   trial 3: ValueError: no\\x1b[1m")
+
+
+@pytest.mark.parametrize("value", [pd.Series([0.5]), [0.5], (0.5,), np.array([[0.5]]), np.float32(0.5)])
+def test_one_number_is_a_value_in_whatever_it_is_wrapped(value: Any) -> None:
+    result = ccgbo.maximize(lambda x: value, {"x": (0.0, 1.0)}, 2, seed=0, progress=False)  # noqa: ARG005
+    assert result.best_value == 0.5
+    with pytest.raises(ccgbo.UnsupportedError, match="several objectives are out of scope"):
+        ccgbo.maximize(lambda x: [0.5, 1.0], {"x": (0.0, 1.0)}, 2, seed=0, progress=False)  # noqa: ARG005
+
+
+def test_a_prior_that_raises_is_named() -> None:
+    def broken(params: Any) -> float:
+        return params["z"]
+
+    class Odd:
+        def pdf(self, _values: Any) -> Any:
+            raise RuntimeError("no density here")
+
+    for prior, message in ((broken, "prior raised KeyError: 'z' at"), ({"x": Odd()}, "no density here")):
+        with pytest.raises(ccgbo.SettingError, match=message):
+            ccgbo.maximize(bowl, BOX, 8, n_initial=3, seed=0, progress=False, prior=prior)

@@ -17,14 +17,14 @@ def bowl(x: Array) -> tuple[Array, Array]:
 
 def test_each_row_climbs_to_the_top_or_to_the_edge_of_the_box(rng: np.random.Generator) -> None:
     starts = rng.random((6, 2))
-    x, value = ascend(bowl, starts, np.ones((6, 2), dtype=bool), scale=np.ones(2), steps=30)
+    x, value = ascend(bowl, starts, np.ones((6, 2), dtype=bool), unit=np.ones(2), steps=30)
     np.testing.assert_allclose(x, np.tile([0.3, 1.0], (6, 1)), atol=1e-3)
     np.testing.assert_allclose(value, -0.16, atol=1e-5)
 
 
 def test_a_column_that_is_not_movable_stays(rng: np.random.Generator) -> None:
     starts = rng.random((3, 2))
-    x, _ = ascend(bowl, starts, np.tile([False, True], (3, 1)), scale=np.ones(2), steps=30)
+    x, _ = ascend(bowl, starts, np.tile([False, True], (3, 1)), unit=np.ones(2), steps=30)
     assert np.array_equal(x[:, 0], starts[:, 0])
     np.testing.assert_allclose(x[:, 1], 1.0)
 
@@ -35,6 +35,6 @@ def test_a_plain_of_almost_nothing_before_a_steep_slope_overflows_nothing() -> N
         return value, 700.0 * value[:, None] * np.ones_like(x)
 
     starts = np.array([[0.0], [0.2], [0.9]])
-    x, value = ascend(cliff, starts, np.ones((3, 1), dtype=bool), scale=np.ones(1), steps=30)
+    x, value = ascend(cliff, starts, np.ones((3, 1), dtype=bool), unit=np.ones(1), steps=30)
     np.testing.assert_allclose(x, 1.0)
     np.testing.assert_allclose(value, 1e9)

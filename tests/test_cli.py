@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,8 +18,9 @@ import pytest
 
 import ccgbo
 from ccgbo.cli import main
-from ccgbo.cli.command import Command, CommandFailed, by_json_key, by_regex, fill, last_number
+from ccgbo.cli.command import Command, CommandFailed, by_json_key, by_regex, fill, last_number, places
 from ccgbo.cli.table import table
+from ccgbo.running import CannotEvaluate
 
 SPACE = """
 [parameters.x]
@@ -154,7 +156,7 @@ def test_show_and_list_work_before_the_first_trial(folder: Path, here: Any) -> N
     assert json.loads(here("list", "tune.db", "--json")[0])[0]["n_trials"] == 0
 
 
-def test_list_requeue_and_delete(folder: Path, here: Any) -> None:
+def test_list_release_and_delete(folder: Path, here: Any) -> None:
     with study_in(folder, 2, name="one") as study:
         study.ask(2)
     study_in(folder, 1, name="two").close()
@@ -163,11 +165,11 @@ def test_list_requeue_and_delete(folder: Path, here: Any) -> None:
         ["one", "maximize", "2", "0", "2"],
         ["two", "maximize", "1", "0", "0"],
     ]
-    assert ccgbo_(folder, "requeue", "tune.db", "--name", "one")[0] == "requeued 0 trials\n"
-    assert here("requeue", "tune.db", "--name", "one", 3)[0] == "requeued 1 trials: 3\n"
-    assert here("requeue", "tune.db", "--name", "one", "--all")[0] == "requeued 2 trials: 2, 3\n"
+    assert ccgbo_(folder, "release", "tune.db", "--name", "one")[0] == "released 0 trials\n"
+    assert here("release", "tune.db", "--name", "one", 3)[0] == "released 1 trial: 3\n"
+    assert here("release", "tune.db", "--name", "one", "--all")[0] == "released 2 trials: 2, 3\n"
     _, err = ccgbo_(folder, "delete", "tune.db", "--name", "two", code=1)  # nobody answers
-    assert "Delete the study 'two' with 1 trials?" in err
+    assert "Delete the study 'two' with 1 trial?" in err
     assert here("delete", "tune.db", "--name", "two", "--yes")[0] == "deleted study 'two' from tune.db\n"
     assert [info.name for info in ccgbo.list_studies(folder / "tune.db")] == ["one"]
 
@@ -244,6 +246,134 @@ def test_a_terminated_run_leaves_no_program_behind(folder: Path) -> None:
         os.kill(pid, 0)
 
 
+SLEEPER = "import pathlib, os, subprocess; pathlib.Path(f'pid{os.getpid()}').touch(); subprocess.run(['sleep', '600'])"
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT", "SIGTERM", "SIGKILL"])
+def test_however_a_run_is_ended_its_programs_end_with_their_children(folder: Path, name: str) -> None:
+    study_in(folder).close()
+    process = start(folder, "run", "tune.db", "-n", 5, "-j", 2, "--quiet", "--", sys.executable, "-c", SLEEPER)
+    deadline = time.monotonic() + 60
+    while len(programs(folder)) < 4:  # two programs with a child each
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=30)
+    assert name == "SIGKILL" or (process.returncode, err.splitlines()[-1]) == (1, "error: interrupted")
+    while programs(folder):
+        assert time.monotonic() < deadline, "a program was left behind"
+        time.sleep(0.05)
+    if name != "SIGKILL":
+        with ccgbo.Study(folder / "tune.db") as study:
+            assert [t.state for t in study.trials] == ["pending"] * 2
+            assert [t.id for t in study.ask(2)] == [0, 1], "they were released"
+
+
+def programs(folder: Path) -> list[int]:
+    """Of the sleepers of this folder and their children, those that run."""
+    groups = [int(path.name.removeprefix("pid")) for path in folder.glob("pid*")]
+    listed = subprocess.run(["ps", "-eo", "pid=,pgid=,stat="], capture_output=True, text=True).stdout.splitlines()
+    rows = [line.split() for line in listed]
+    return [int(pid) for pid, group, state in rows if int(group) in groups and not state.startswith("Z")]
+
+
+def test_a_program_that_is_not_there_stops_the_run_before_anything_is_recorded(folder: Path, here: Any) -> None:
+    study_in(folder).close()
+    (folder / "plain.sh").write_text("echo 1\n")
+    (folder / "broken.sh").write_text("#!/no/such/interpreter\n")
+    (folder / "broken.sh").chmod(0o755)
+    for program, why in (
+        ("nothere", "cannot start 'nothere': there is no such program"),
+        ("./nothere", "cannot start './nothere': there is no such program"),
+        ("./plain.sh", "cannot start './plain.sh': it is not an executable file"),
+        ("./broken.sh", "cannot start './broken.sh': No such file or directory"),
+    ):
+        _, err = here("run", "tune.db", "-n", 5, "--quiet", "--", program, "{x}", code=1)
+        assert err == f"error: {why}.\n"
+    with ccgbo.Study(folder / "tune.db") as study:
+        assert [t.state for t in study.trials] in ([], ["pending"])
+        assert study.ask().id == 0
+
+
+def test_a_program_that_always_fails_stops_the_run_and_show_says_why(folder: Path, here: Any) -> None:
+    study_in(folder).close()
+    line = ["--", sys.executable, "-c", "import sys; sys.exit('no\x1b[31m data')"]
+    out, err = here("run", "tune.db", "-n", 20, "--quiet", *line, code=1)
+    reason = "the first 5 trials all failed the same way: exit status 1: no\\x1b[31m data; --keep-going goes on anyway"
+    assert out.splitlines()[0] == f"Result: 0 trials, 5 failed ({reason})"
+    assert out.splitlines()[-1] == "  last error   trial 4: exit status 1: no\\x1b[31m data"
+    assert err == f"error: stopped: {reason}.\n"
+    here("run", "tune.db", "-n", 12, "--quiet", "--keep-going", *line)
+    shown = here("show", "tune.db", "--last", 2)[0].splitlines()
+    assert shown[0].endswith("12 trials")
+    assert shown[1].split()[-1] == "why"
+    assert shown[-1].endswith("exit status 1: no\\x1b[31m data")
+    study_in(folder, 2, name="fine").close()
+    assert "why" not in here("show", "tune.db", "--name", "fine")[0]
+
+
+def test_places_of_any_name_are_filled(tmp_path: Path) -> None:
+    space = {"learning-rate": (0.5, 1.0), "a b": (1, 8), "x.y": ["u", "v"], "self": (0.0, 1.0)}
+    code = (
+        "import sys; assert sys.argv[4] == '{' 'learning-rate}', sys.argv; print(float(sys.argv[1]) + int(sys.argv[2]))"
+    )
+    arguments = [sys.executable, "-c", code, "{learning-rate}", "{a b}", "{x.y}{self}", "{{learning-rate}}"]
+    with (
+        ccgbo.Study(tmp_path / "s.db", space, seed=0) as study,
+        Command(arguments, list(study.space), parse=last_number) as program,
+    ):
+        result = study.run(program, 4, progress=False)
+    assert [t.value for t in result.trials] == [t.params["learning-rate"] + t.params["a b"] for t in result.trials]
+    with pytest.raises(ccgbo.SettingError, match=r"\{learning-rat\} in '\{learning-rat\}' must be a parameter"):
+        Command(["echo", "{learning-rat}"], list(space), parse=last_number)
+
+
+def test_nothing_in_a_study_reaches_the_terminal_as_a_command(folder: Path, here: Any) -> None:
+    evil = "x\x1b]0;title\x07\u202e"
+    with ccgbo.Study(folder / "evil.db", {evil: ["a\x1b[2J", "b"], "y": (0.0, 1.0)}, name=evil, seed=0) as study:
+        study.tell(study.ask(), 1.0)
+        study.tell(study.ask(), failed=True, error="boom\x1b[31m\rfine")
+    for line in (
+        ["list", "evil.db"],
+        ["show", "evil.db"],
+        ["ask", "evil.db", "-n", 3],
+        ["release", "evil.db"],
+        ["run", "evil.db", "-n", 7, "--", "echo", "1"],
+        ["import", "evil.db", "nowhere\x1b[31m.csv"],
+        ["ask", "evil.db", "--name", "other\x1b[31m"],
+    ):
+        out, err = here(*line, code=1 if "nowhere" in str(line) or "other" in str(line) else 0)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", out + err), line
+
+
+def test_a_value_may_have_a_decimal_comma_and_one_trial_is_one(folder: Path, here: Any) -> None:
+    with study_in(folder) as study:
+        study.ask(3)
+    assert here("tell", "tune.db", 2, "71,5")[0].startswith("trial 2: 71.5")
+    assert here("tell", "tune.db", 1, "-0,5")[0].startswith("trial 1: -0.5")
+    assert "'1,234.5' is not a valid float" in here("tell", "tune.db", 0, "1,234.5", code=2)[1]
+    assert here("export", "tune.db", "out.csv")[0] == "wrote 3 trials to out.csv\n"
+
+
+def test_a_run_says_which_trials_wait_for_a_value_by_hand(folder: Path, here: Any) -> None:
+    with study_in(folder) as study:
+        study.ask(2)
+    out, _ = here("run", "tune.db", "-n", 5, "--quiet", "--timeout", "1h", "--", "echo", "1")
+    assert out.splitlines()[-1] == "3 of 5; 2 wait for a value by hand: ccgbo tell tune.db 0 VALUE"
+    assert (
+        "'soon' is neither a number of seconds" in here("run", "tune.db", "-n", 6, "--timeout", "soon", "x", code=2)[1]
+    )
+
+
+def test_an_output_of_another_encoding_is_no_reason_to_fail(folder: Path) -> None:
+    study_in(folder, 12).close()
+    environment = os.environ | {"PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0"}
+    out, err = start(folder, "show", "tune.db", env=environment).communicate(timeout=60)
+    assert err == ""
+    assert "recommended" in out
+
+
 def wait_for(path: Path) -> int:
     deadline = time.monotonic() + 60
     while not path.exists() or not path.read_text():
@@ -265,7 +395,7 @@ def test_an_exported_study_can_be_imported(folder: Path, here: Any, kind: str) -
     assert here("export", "tune.db", f"out.{kind}")[0] == f"wrote 8 trials to out.{kind}\n"
     study_in(folder, name="copy").close()
     out, _ = here("import", "tune.db", f"out.{kind}", "--name", "copy")
-    assert out == "told 7 trials to the study 'copy'\n"
+    assert out == "study 'copy': told 0 pending trials, skipped 0 unchanged, added 7 new, left 1 without a value\n"
     with ccgbo.Study(folder / "tune.db", name="copy") as study:
         copies = study.trials
     for trial, copy in zip(trials, copies, strict=True):
@@ -295,7 +425,7 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
     study_in(folder).close()
     (folder / "lab.csv").write_text("date,x,n,kind,score\nmonday,0.5,3.0,a,7.5\ntuesday,1,2,a,\n")
     out, _ = ccgbo_(folder, "import", "tune.db", "lab.csv", "--value", "score")
-    assert out == "told 1 trials to the study 'default'\n"
+    assert out == "study 'default': told 0 pending trials, skipped 0 unchanged, added 1 new, left 1 without a value\n"
     with ccgbo.Study(folder / "tune.db") as study:
         assert study.trials[0].params == {"x": 0.5, "n": 3, "kind": "a"}
         assert study.trials[0].value == 7.5
@@ -321,7 +451,7 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
         (["init", "tune.db", "--space", "space.toml"], 1, "already has a study 'default'"),
         (["tell", "tune.db", "0"], 2, "give either a VALUE or --failed"),
         (["tell", "tune.db", "0", "high"], 2, "'high' is not a valid float"),
-        (["tell", "tune.db", "99", "1.0"], 1, "no trial is known as 99"),
+        (["tell", "tune.db", "99", "1.0"], 1, "there is no trial 99 in 'tune.db'"),
         (["run", "tune.db", "-n", "5"], 2, "Missing argument 'COMMAND...'"),
         (["run", "tune.db", "-n", "5", "--", "echo", "{lr}"], 1, "{lr} in '{lr}' must be a parameter of the space"),
         (["run", "tune.db", "-n", "5", "--value-regex", "(", "--", "echo"], 1, "must be a regular expression"),
@@ -350,7 +480,10 @@ def test_a_process_exits_with_these_codes_too(folder: Path) -> None:
 
 
 def test_no_command_shows_the_help(here: Any) -> None:
-    assert "Commands:" in "".join(here(code=2))
+    _, err = here(code=2)
+    assert err.startswith("Usage: ccgbo ")
+    assert "\n  init " in err, "one command to a line"
+    assert "error:" not in err
 
 
 def test_debug_shows_the_traceback(folder: Path) -> None:
@@ -366,9 +499,10 @@ def test_debug_shows_the_traceback(folder: Path) -> None:
 
 def test_every_command_has_help(folder: Path, here: Any) -> None:
     out, _ = ccgbo_(folder, "--help")
-    for name in ("init", "ask", "tell", "run", "show", "list", "export", "import", "requeue", "delete", "demo"):
+    for name in ("init", "ask", "tell", "run", "show", "list", "export", "import", "release", "delete", "demo"):
         assert f"\n  {name} " in out
     assert "{lr}" in here("run", "--help")[0]
+    assert "support-vector regression" in here("demo", "--help")[0]
     assert here("--version")[0] == f"ccgbo {ccgbo.__version__}\n"
 
 
@@ -388,7 +522,7 @@ def test_the_shell_completes_commands_and_options(folder: Path) -> None:
         assert err == ""
         return [line.partition(",")[2] for line in out.splitlines()]
 
-    assert complete("re") == ["requeue", "report"]
+    assert complete("re") == ["release", "report"]
     assert complete("init tune.db --pre") == ["--preset"]
     assert complete("init tune.db --preset p") == ["paper"]
 
@@ -398,9 +532,10 @@ def test_the_shell_completes_commands_and_options(folder: Path) -> None:
 
 def test_places_are_filled_and_doubled_braces_stay() -> None:
     params = {"lr": 1e-5, "n": 3, "on": True, "kind": "a b; c"}
-    assert fill("--lr={lr}", params) == "--lr=1e-05"
-    assert fill("{n}-{kind}-{on}", params) == "3-a b; c-true"
-    assert fill("{{n}} {'json': 1} {} {inactive}|", params) == "{n} {'json': 1} {} |"
+    where = places([*params, "inactive"])
+    assert fill("--lr={lr}", params, where) == "--lr=1e-05"
+    assert fill("{n}-{kind}-{on}", params, where) == "3-a b; c-true"
+    assert fill("{{n}} {'json': 1} {} {inactive}| {print $1}", params, where) == "{n} {'json': 1} {} | {print $1}"
 
 
 @pytest.mark.parametrize(
@@ -435,19 +570,35 @@ def test_values_by_regex_and_by_json_key() -> None:
             parse(text)
 
 
+def once(*arguments: str, timeout: float | None = None, **params: Any) -> float:
+    with Command(arguments, list(params), parse=last_number, timeout=timeout) as program:
+        return program(**params)
+
+
 def test_a_program_that_hangs_or_is_missing_fails_in_words(tmp_path: Path) -> None:
     hang = (
         "import subprocess, sys, pathlib; child = subprocess.Popen(['sleep', '60']);"
         " pathlib.Path(sys.argv[1]).write_text(str(child.pid)); child.wait()"
     )
-    slow = Command([sys.executable, "-c", hang, str(tmp_path / "pid")], ["x"], parse=last_number, timeout=3.0)
     with pytest.raises(CommandFailed, match="stopped after 3 s"):
-        slow(x=1.0)
+        once(sys.executable, "-c", hang, str(tmp_path / "pid"), timeout=3.0)
     assert not is_running(int((tmp_path / "pid").read_text())), "the program's child was left behind"
-    with pytest.raises(CommandFailed, match="cannot start 'no-such-program'"):
-        Command(["no-such-program"], ["x"], parse=last_number)(x=1.0)
+    with pytest.raises(CannotEvaluate, match="cannot start 'no-such-program'"):
+        once("no-such-program")
+    with pytest.raises(CommandFailed, match="cannot start 'no-such-program'"):  # a parameter chose it
+        once("{x}", x="no-such-program")
     with pytest.raises(CommandFailed, match="killed by SIGKILL"):
-        Command(["sh", "-c", "kill -9 $$"], ["x"], parse=last_number)(x=1.0)
+        once("sh", "-c", "kill -9 $$")
+    with pytest.raises(CommandFailed, match="killed by signal 40"):  # which has no name
+        once("sh", "-c", "kill -40 $$")
+    with pytest.raises(CommandFailed, match="cannot pass the parameters"):
+        once("echo", "{x}", x="a\0b")
+
+
+def test_a_program_that_left_a_child_behind_has_its_value_and_the_child_ends(tmp_path: Path) -> None:
+    line = f"sleep 4321 & echo $! > {tmp_path / 'pid'}; echo 0.5"
+    assert once("sh", "-c", line, timeout=60.0) == 0.5
+    assert not is_running(int((tmp_path / "pid").read_text()))
 
 
 def is_running(pid: int) -> bool:
@@ -462,7 +613,7 @@ def is_running(pid: int) -> bool:
 
 def test_the_parameters_are_in_the_environment_too() -> None:
     code = "import json, os; print(json.loads(os.environ['CCGBO_PARAMS'])['x'])"
-    assert Command([sys.executable, "-c", code], ["x"], parse=last_number)(x=0.1 + 0.2) == 0.1 + 0.2
+    assert once(sys.executable, "-c", code, x=0.1 + 0.2) == 0.1 + 0.2
 
 
 def test_a_table_aligns_numbers_to_the_right() -> None:

@@ -107,7 +107,7 @@ def test_bulk_telling_is_all_or_nothing() -> None:
 
 def test_repr_shows_settings_and_result_is_readable() -> None:
     opt = drive(Optimizer(BOX, direction="minimize", seed=0), branin, 12)
-    assert "half_life" in repr(opt) and "12 observations" in repr(opt)
+    assert "tau=20.0" in repr(opt) and "12 observations" in repr(opt)
     text = repr(opt.result())
     assert "12 trials" in text and "best value" in text and "x = " in text
     frame = opt.result().to_dataframe()
@@ -139,17 +139,17 @@ def test_impossible_spaces_are_refused(space: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"preset": "best"}, r"preset must be one of \['default', 'paper'\], got 'best'"),
+        ({"preset": "best"}, r"preset must be one of \['default', 'paper'\] or a Settings, got 'best'"),
         ({"acquisition": "magic"}, r"acquisition must be one of .* got 'magic'"),
-        ({"credit": {"strength": 1.5}}, r"CreditSettings.strength must be in \[0, 1\], got 1.5"),
-        ({"credit": {"strength": -0.1}}, r"strength must be in \[0, 1\], got -0.1"),
+        ({"credit": {"strength": 1.5}}, r"CreditSettings.strength must be a number in \[0, 1\], got 1.5"),
+        ({"credit": {"strength": -0.1}}, r"strength must be a number in \[0, 1\], got -0.1"),
         ({"credit": {"lambda": 0.5}}, r"credit has no setting 'lambda'"),
-        ({"credit": {"half_life": 0.0}}, r"half_life must be > 0, got 0.0"),
+        ({"credit": {"half_life": 0.0}}, r"half_life must be a number > 0, got 0.0"),
         ({"direction": "up"}, r"direction must be 'maximize' or 'minimize', got 'up'"),
         ({"seed": -1}, r"seed must be None or a whole number >= 0, got -1"),
-        ({"n_initial": 0}, r"n_initial must be None or >= 1, got 0"),
+        ({"n_initial": 0}, r"n_initial must be None or a whole number in \[1, 100000\], got 0"),
         ({"design": "grid"}, r"design must be one of .* got 'grid'"),
-        ({"search": {"n_candidates": 0}}, r"n_candidates must be >= 1, got 0"),
+        ({"search": {"n_candidates": 0}}, r"n_candidates must be a whole number in \[1, 100000\], got 0"),
         ({"prior": 3}, "prior must be"),
     ],
 )
@@ -289,7 +289,8 @@ def test_an_acquisition_that_is_weighed_at_every_turn_has_moderate_credit() -> N
     assert (alternating.strength, always.strength, always.tau) == (1.0, 0.5, 5.0)
     assert Optimizer(space, acquisition="ucb", credit={"tau": 9.0}).settings.credit.tau == 9.0
     assert Optimizer(space, acquisition="ucb", credit=False).settings.credit.strength == 0.0
-    assert Optimizer(space, acquisition="ts").settings.credit == alternating, "the one that explores most keeps it all"
+    sampling = Optimizer(space, acquisition="ts").settings.credit
+    assert (sampling.strength, sampling.tau) == (1.0, alternating.tau), "the one that explores most keeps it all"
 
 
 def in_the_middle(acquisition: str, value: Any, **credit: Any) -> Optimizer:
@@ -305,7 +306,7 @@ def test_credit_stands_back_where_the_model_expects_more_than_was_seen(acquisiti
     def slope(x: float, z: float) -> float:
         return x + z
 
-    guided = in_the_middle(acquisition, slope, guides="gambles")
+    guided = in_the_middle(acquisition, slope, credit_when="base_mean_below_incumbent")
     trial, plain = guided.ask(), in_the_middle(acquisition, slope, strength=0.0).ask()
     why = guided.explain(trial)
     assert trial.params["x"] > 0.9 and trial.params["z"] > 0.9
@@ -319,7 +320,7 @@ def test_credit_guides_where_the_base_would_leave_the_best_for_the_unknown() -> 
         return math.sin(15.0 * x) + math.sin(15.0 * z)
 
     strong = {"strength": 1.0, "tau": 20.0}
-    trials = [in_the_middle("ucb", waves, guides=g, **strong) for g in ("gambles", "always")]
+    trials = [in_the_middle("ucb", waves, credit_when=g, **strong) for g in ("base_mean_below_incumbent", "always")]
     first, second = (opt.explain(opt.ask()) for opt in trials)
     assert first == second
     assert first.weight is not None and first.weight < 1.0 and len(first.neighbours) == 5

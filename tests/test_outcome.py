@@ -119,5 +119,5 @@ def test_a_deviation_in_user_units_is_finite_for_the_largest_values(outcome: str
     best = opt.recommend()
     assert math.isfinite(best.mean)
     assert math.isfinite(best.std)
-    model = opt._posterior(commit=False)
+    model = opt.snapshot().model
     assert all(math.isfinite(v) for v in in_user_units(model, 30.0, 1000.0, -1.0))

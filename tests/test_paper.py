@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from conftest import make_gp
 
-from ccgbo import Optimizer, Settings, lower_weight, regret_factor, upper_weight
+from ccgbo import Optimizer, lower_weight, regret_factor, upper_weight
 from ccgbo.acquisition import UCB, Context, LogEI, weigh
-from ccgbo.credit.field import CreditSettings, KNNField, credit_factor, exponent
-from ccgbo.credit.proxy import maximise_paths
+from ccgbo.credit.field import KNNField, credit_factor, exponent
 from ccgbo.credit.scores import credits, log_likelihood, ranks, raw_scores, score
 from ccgbo.presets import PAPER
-from ccgbo.search import scatter
+from ccgbo.search import global_candidates
+from ccgbo.surrogate.distance import Metric
+from ccgbo.surrogate.optima import maximise_paths
 from ccgbo.surrogate.paths import draw_paths
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0)}
@@ -54,7 +55,7 @@ def test_paths_climb_to_at_least_the_best_candidate(rng: np.random.Generator) ->
     flat, climbed = (maximise_paths(paths, candidates, free, steps=s) for s in (0, 20))
     assert np.all(climbed.maxima >= flat.maxima - 1e-6)
     assert climbed.z > flat.z
-    np.testing.assert_allclose(paths.own(climbed.argmax)[0], climbed.maxima, atol=1e-6)
+    np.testing.assert_allclose(paths.value_and_gradient_each(climbed.argmax)[0], climbed.maxima, atol=1e-6)
     assert climbed.argmax.min() >= 0.0 and climbed.argmax.max() <= 1.0
 
 
@@ -102,7 +103,7 @@ def test_the_field_is_the_mean_credit_of_the_h_nearest_over_the_largest(rng: np.
 def test_the_scaled_field_finds_its_neighbours_in_units_of_the_lengthscales(rng: np.random.Generator) -> None:
     X, c, x = rng.random((40, 3)), rng.uniform(0.1, 0.9, 40), rng.random((15, 3))
     scale = np.array([0.05, 1.0, 20.0])
-    field = KNNField(X, c, 5, scale)
+    field = KNNField(X, c, 5, Metric(scale))
     nearest = np.argsort((((x[:, None] - X[None]) / scale) ** 2).sum(axis=2), axis=1)[:, :5]
     np.testing.assert_allclose(field(x), c[nearest].mean(axis=1) / c.max(), rtol=1e-12)
     far = x + np.array([0.0, 0.0, 0.5])  # along a parameter that hardly matters
@@ -126,7 +127,7 @@ def test_as_t_grows_the_weight_tends_to_one(rng: np.random.Generator) -> None:
     c, x = rng.uniform(0.1, 1.0, 20), rng.random((50, 3))
     weights = []
     for t in (0, 10, 1000, 10**7):
-        factor = credit_factor(gp, c, CreditSettings(tau=3.0), t)
+        factor = credit_factor(gp, c, replace(PAPER.credit, tau=3.0), t)
         assert factor is not None
         weights.append(factor.weight(x))
     assert np.all(np.diff(weights, axis=0) >= 0)
@@ -136,7 +137,7 @@ def test_as_t_grows_the_weight_tends_to_one(rng: np.random.Generator) -> None:
 def test_eq_4_multiplies_the_shifted_ucb_by_the_blend(rng: np.random.Generator) -> None:
     gp = make_gp()
     c, x = rng.uniform(0.1, 1.0, 20), rng.random((100, 3))
-    settings = CreditSettings(strength=0.5, tau=2.0)
+    settings = replace(PAPER.credit, tau=2.0)
     factor = credit_factor(gp, c, settings, 5)
     assert factor is not None
     base = UCB().bind(Context(gp, 0.0, None, rng))
@@ -150,7 +151,7 @@ def test_eq_4_multiplies_the_shifted_ucb_by_the_blend(rng: np.random.Generator) 
 
 def test_trap_2_degenerate_credits_give_the_base_acquisition_itself(rng: np.random.Generator) -> None:
     gp = make_gp()
-    settings = CreditSettings()
+    settings = PAPER.credit
     assert credit_factor(gp, np.full(20, 0.55), settings, 0) is None, "equal credits"
     assert credit_factor(make_gp(n=4), np.array([0.1, 0.4, 0.7, 1.0]), settings, 0) is None, "n < H"
     assert credit_factor(make_gp(n=1), np.ones(1), settings, 0) is None, "n = 1"
@@ -164,7 +165,7 @@ def test_trap_2_degenerate_credits_give_the_base_acquisition_itself(rng: np.rand
 
 def test_trap_3_the_weight_is_never_applied_to_a_negative_surplus(rng: np.random.Generator) -> None:
     gp = make_gp()
-    factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), CreditSettings(tau=5.0), 0)
+    factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), PAPER.credit, 0)
     assert factor is not None
     base = UCB().bind(Context(gp, 0.0, None, rng))
     x = rng.random((200, 3))
@@ -176,17 +177,17 @@ def test_trap_3_the_weight_is_never_applied_to_a_negative_surplus(rng: np.random
 
 def test_trap_3_a_log_scale_acquisition_has_the_log_of_the_blend_added(rng: np.random.Generator) -> None:
     gp = make_gp()
-    factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), CreditSettings(tau=2.0), 3)
+    factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), replace(PAPER.credit, tau=2.0), 3)
     assert factor is not None
     base = LogEI().bind(Context(gp, 0.5, None, rng))
     x = rng.random((50, 3))
-    _, values = weigh(base, base(x), LogEI().scale, [factor], x)
+    _, values = weigh(base, base(x), LogEI().codomain, [factor], x)
     np.testing.assert_allclose(values, base(x) + np.log(factor(x)), rtol=1e-12)
 
 
 def test_trap_4_a_gradient_search_over_the_knn_field_sees_the_product(rng: np.random.Generator) -> None:
     gp = make_gp()
-    factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), CreditSettings(tau=5.0), 0)
+    factor = credit_factor(gp, np.linspace(0.1, 1.0, 20), PAPER.credit, 0)
     base = UCB().bind(Context(gp, 0.0, None, rng))
     candidates = rng.random((100, 3))
     weighted, _ = weigh(base, base(candidates), "real", [factor], candidates)
@@ -207,9 +208,9 @@ def test_trap_5_paths_are_joint_and_independent_draws_would_inflate_z(rng: np.ra
 
 
 def test_trap_6_the_paper_preset_states_every_setting_of_the_paper() -> None:
-    assert PAPER.credit == CreditSettings(
-        strength=0.5, tau=PAPER.credit.tau, half_life=20.0, n_paths=25, n_neighbours=5, floor=0.1
-    )
+    c = PAPER.credit
+    assert (c.strength, c.half_life, c.n_paths, c.n_neighbours, c.floor) == (0.5, 20.0, 25, 5, 0.1)
+    assert (c.field, c.credit_when, c.path_candidates, c.path_steps) == ("knn", "always", None, 0)
     assert UCB(beta=2.576) == PAPER.acquisition
     assert PAPER.initial_size(2) == 10 and PAPER.initial_size(8) == 16
     assert PAPER.fit.kernel == "matern52" and PAPER.fit.lengthscale_prior is None
@@ -221,8 +222,8 @@ def test_trap_6_the_paper_preset_states_every_setting_of_the_paper() -> None:
 
 def test_lambda_zero_is_exactly_gp_ucb() -> None:
     opt = told(12, preset="paper", credit={"strength": 0.0})
-    gp, rng = opt._posterior(commit=False).gp, copy.deepcopy(opt._rng)
-    candidates = scatter(opt.space, opt.settings.search, rng)
+    gp, rng = opt.snapshot().model.posterior, opt.generator()
+    candidates = global_candidates(opt.space, opt.settings.search, rng)
     mean, std = gp.predict(candidates)
     best = candidates[np.argmax(mean + 2.576 * std)]
     assert opt.ask().params == opt.space.decode(best)
@@ -246,7 +247,7 @@ def test_ask_maximises_the_credited_ucb_over_the_candidates() -> None:
 
 
 def test_credits_are_those_that_the_next_ask_uses() -> None:
-    opt = told(15, acquisition="ucb", credit={"guides": "always"})
+    opt = told(15, acquisition="ucb", credit={"credit_when": "always"})
     by_id = {row.trial_id: row.credit for row in opt.credits()}
     near = opt.explain(opt.ask()).neighbours
     assert len(near) == 5
@@ -283,7 +284,7 @@ def test_theorem_5_2_factor_is_largest_at_t_one_and_tends_to_one() -> None:
 
 def test_theorem_5_2_weights_bound_the_blend_everywhere(rng: np.random.Generator) -> None:
     gp = make_gp()
-    settings = CreditSettings(strength=0.7, tau=3.0, half_life=15.0)
+    settings = replace(PAPER.credit, strength=0.7, tau=3.0, half_life=15.0)
     scores = score(*gp.at_observations(), 2.0)
     for t in (1, 7, 50):
         factor = credit_factor(gp, scores.credit, settings, t)
@@ -301,9 +302,3 @@ def test_theorem_5_1_more_paths_estimate_the_same_proxy_with_less_scatter(rng: n
         return float(np.std([maximise_paths(draw_paths(gp, k, rng), x, free).z for _ in range(30)]))
 
     assert scatter_of(64) < 0.5 * scatter_of(4)
-
-
-def test_settings_print_in_full() -> None:
-    text = repr(Settings())
-    for name in ("n_initial", "design", "outcome", "fit", "acquisition", "credit", "search", "tau", "half_life"):
-        assert name in text

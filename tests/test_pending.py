@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ccgbo import Float, Optimizer, SettingError, Trial
+from ccgbo.proposal import with_pending
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 ACQUISITIONS = ["ucb", "ei", "logei", "ts", "mes", "jes"]
@@ -75,8 +76,8 @@ def test_a_pending_point_lowers_the_interest_around_itself() -> None:
     opt = with_data(acquisition="ucb", credit=False, pending="believer")
     trial = opt.ask()
     f = opt.space.features(opt.space.encode(trial.params)[None])
-    gp = opt._posterior(commit=False).gp
-    believed = opt._with_pending(gp, np.random.default_rng(0))
+    gp = opt.snapshot().model.posterior
+    believed = with_pending(opt.snapshot(), np.random.default_rng(0))
     assert believed.predict(f)[1] < gp.predict(f)[1]
     assert believed.predict(f)[0] == pytest.approx(gp.predict(f)[0])  # the believer's fantasy is the mean itself
 
@@ -84,10 +85,11 @@ def test_a_pending_point_lowers_the_interest_around_itself() -> None:
 def test_joint_samples_are_drawn_from_the_posterior() -> None:
     opt = with_data(pending="sample")
     opt.ask(3)
-    gp = opt._posterior(commit=False).gp
-    F = opt._history.features("pending")
+    gp = opt.snapshot().model.posterior
+    state = opt.snapshot()
+    F = state.pending
     rng = np.random.default_rng(0)
-    draws = np.array([opt._with_pending(gp, rng).y[-3:] for _ in range(150)])
+    draws = np.array([with_pending(state, rng).y[-3:] for _ in range(150)])
     mean, std = gp.predict(F)
     assert np.abs((draws.mean(axis=0) - mean) / std).max() < 0.35
     assert draws.std(axis=0) == pytest.approx(std, rel=0.25)
@@ -97,7 +99,7 @@ def test_pending_points_are_no_observations() -> None:
     opt = with_data()
     before = opt.recommend(), [row.credit for row in opt.credits()]
     opt.ask(5)
-    assert len(opt._posterior(commit=False).rows) == 12
+    assert len(opt.snapshot().model.rows) == 12
     assert opt.recommend() == before[0]
     assert len(opt.credits()) == len(before[1])
 

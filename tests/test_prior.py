@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import beta, norm
 
 from ccgbo import Float, Gaussian, Optimizer, SettingError, Space
 from ccgbo.acquisition.factors import PriorFactor, UserPrior
+from ccgbo.proposal import prior_factor
 
 SPACE = Space({"x": (0.0, 1.0), "lr": Float(1e-5, 1e-1, log=True), "c": ["a", "b", "z"], "n": (1, 9)})
 POINT = {"x": 0.5, "lr": 1e-3, "c": "a", "n": 5}
@@ -75,9 +77,10 @@ def test_a_sharp_belief_in_many_dimensions_still_tells_places_apart() -> None:
 
 def test_the_weight_is_the_density_to_the_power_strength_over_t() -> None:
     opt = Optimizer(SPACE, prior={"x": Gaussian(0.2, 0.1)}, prior_strength=6.0, seed=0)
-    F = SPACE.features(np.array([SPACE.encode({**POINT, "x": 0.4})]))
+    opt.tell(POINT, 0.0)
+    state, F = opt.snapshot(), SPACE.features(np.array([SPACE.encode({**POINT, "x": 0.4})]))
     for t, power in ((0, 6.0), (1, 6.0), (2, 3.0), (60, 0.1)):
-        factor = opt._prior_factor(t)
+        factor = prior_factor(replace(state, t=t))
         assert factor is not None
         assert math.log(factor(F)[0]) == pytest.approx(-2.0 * power, rel=1e-3)
 
@@ -122,7 +125,7 @@ def test_credit_and_belief_multiply() -> None:
     strength = opt.settings.credit.strength
     for (weight, factor), trial in zip(factors, opt.trials[8:], strict=True):
         u = opt.space.features(opt.space.encode(trial.params)[None])
-        belief = opt._prior_factor(trial.explanation.t)(u)[0]  # type: ignore[misc, union-attr, arg-type]
+        belief = prior_factor(replace(opt.snapshot(), t=trial.explanation.t))(u)[0]  # type: ignore[misc, union-attr, arg-type]
         assert factor == pytest.approx((1.0 - strength + strength * weight) * belief, rel=1e-6)  # type: ignore[operator]
 
 
@@ -161,5 +164,5 @@ def test_a_density_that_is_no_number_says_so(returned: Any) -> None:
 
 def test_a_gaussian_needs_a_width() -> None:
     for mean, sd in ((math.nan, 1.0), (0.0, 0.0), (0.0, math.inf), ("a", 1.0)):
-        with pytest.raises(SettingError, match="Gaussian must have"):
+        with pytest.raises(SettingError, match=r"Gaussian\.(mean|sd) must be"):
             Gaussian(mean, sd)  # type: ignore[arg-type]

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from space_strategies import spaces
 
-from ccgbo import Categorical, Float, Int, Optimizer, SearchSettings, SettingError, Space, SpaceExhaustedError
+from ccgbo import Categorical, Float, Int, Optimizer, SearchSettings, SettingError, Space, SpaceExhaustedError, log
 from ccgbo.credit.scores import score
-from ccgbo.search import Taken, any_free, maximise, movable, near, scatter
-from ccgbo.surrogate import linalg
+from ccgbo.search import Excluded, any_new, global_candidates, local_candidates, movable, optimize_acquisition
 
 Array = NDArray[np.float64]
 SETTINGS = SearchSettings(n_candidates=64, n_starts=3, steps=30)
@@ -32,11 +31,13 @@ def find(
     space: Space, f: Callable[[dict[str, Any]], float], seed: int = 0, taken: Array | None = None
 ) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    U = scatter(space, SETTINGS, rng)
+    U = global_candidates(space, SETTINGS, rng)
     value = by_params(space, f)
-    used = Taken(np.empty((0, space.p)) if taken is None else space.features(taken), space)
+    used = Excluded(np.empty((0, space.p)) if taken is None else space.features(taken), space)
     scale = np.full(space.p, 0.5)
-    return space.decode(maximise(value, space, U, value(space.features(U)), SETTINGS, used, scale=scale, rng=rng))
+    return space.decode(
+        optimize_acquisition(value, space, U, value(space.features(U)), SETTINGS, used, unit=scale, rng=rng)
+    )
 
 
 # -- the optimum of a mixed score
@@ -115,7 +116,7 @@ def model_of(choices: list[str], values: dict[str, list[float]]) -> Callable[[st
         [{"c": c, "x": x} for c, ys in values.items() for x, _ in zip(xs, ys, strict=True)],
         [y for ys in values.values() for y in ys],
     )
-    gp = opt._posterior(commit=False).gp
+    gp = opt.snapshot().model.posterior
     return lambda c: float(gp.predict(opt.space.features(opt.space.encode({"c": c, "x": 0.5})[None]))[0][0])
 
 
@@ -155,7 +156,7 @@ def test_the_credit_field_measures_distance_as_the_model_does() -> None:
         "x": Float(0.0, 2.0, active_if={"c": "a"}),
         "y": (0.0, 1.0),
     }
-    credit = {"n_neighbours": 3, "field": "knn", "guides": "always"}
+    credit = {"n_neighbours": 3, "field": "knn", "credit_when": "always"}
     opt = Optimizer(space, seed=0, n_initial=2, acquisition="ucb", credit=credit)
     opt.tell({"c": "b", "n": 1, "y": 0.5}, 0.0)
     opt.tell({"c": "z", "n": 4, "y": 0.5}, 0.5)
@@ -191,8 +192,8 @@ def test_the_model_sees_the_rounded_value() -> None:
 @given(spaces(), st.integers(0, 2**31))
 def test_candidates_are_points_that_can_be_evaluated(space: Space, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    U = scatter(space, SearchSettings(n_candidates=20), rng)
-    U = np.concatenate([U, near(space, U[:3], 20, rng)])
+    U = global_candidates(space, SearchSettings(n_candidates=20), rng)
+    U = np.concatenate([U, local_candidates(space, U[:3], 20, rng)])
     for u in U[:60]:
         again = space.encode(space.decode(u))
         assert np.allclose(again, u, atol=1e-7)
@@ -213,16 +214,16 @@ def test_gradients_move_only_what_is_continuous_and_active(space: Space, seed: i
 
 def test_a_millionth_of_the_range_beside_an_observation_is_taken() -> None:
     space = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)})
-    taken = Taken(np.array([[0.5, 0.5]]), space)
-    assert not taken.free(np.array([0.5, 0.5 + 9e-7]))
-    assert taken.free(np.array([0.5, 0.5 + 2e-6]))
+    taken = Excluded(np.array([[0.5, 0.5]]), space)
+    assert not taken.is_new(np.array([0.5, 0.5 + 9e-7]))
+    assert taken.is_new(np.array([0.5, 0.5 + 2e-6]))
 
 
 def test_neighbours_in_a_fine_grid_are_not_taken() -> None:
     space = Space({"n": Int(0, 10**9)})
-    taken = Taken(space.features(space.encode({"n": 500})[None]), space)
-    assert not taken.free(space.features(space.encode({"n": 500})[None])[0])
-    assert taken.free(space.features(space.encode({"n": 501})[None])[0])
+    taken = Excluded(space.features(space.encode({"n": 500})[None]), space)
+    assert not taken.is_new(space.features(space.encode({"n": 500})[None])[0])
+    assert taken.is_new(space.features(space.encode({"n": 501})[None])[0])
 
 
 @settings(max_examples=20)
@@ -231,9 +232,9 @@ def test_many_points_are_judged_as_one_by_one(space: Space, seed: int) -> None:
     rng = np.random.default_rng(seed)
     used, asked = space.features(space.sample(15, rng)), space.features(space.sample(15, rng))
     asked = np.concatenate([asked, used[:5]])
-    taken = Taken(used, space)
-    assert taken.free_rows(asked).tolist() == [taken.free(f) for f in asked]
-    assert not taken.free_rows(asked)[-5:].any()
+    taken = Excluded(used, space)
+    assert taken.new_rows(asked).tolist() == [taken.is_new(f) for f in asked]
+    assert not taken.new_rows(asked)[-5:].any()
 
 
 @pytest.mark.parametrize("k", [1, 5, 50])
@@ -242,22 +243,28 @@ def test_boxes_around_pending_points_cover_a_bounded_share_of_the_space(k: int, 
     space = Space({f"x{i}": (0.0, 1.0) for i in range(d)})
     rng = np.random.default_rng(0)
     pending = rng.random((k, d))
-    taken = Taken(pending, space, pending, separation=0.05)
-    share = np.mean([not taken.apart(f) for f in rng.random((4000, d))])
+    taken = Excluded(pending, space, pending, separation=0.05)
+    share = np.mean([not taken.keeps_distance(f) for f in rng.random((4000, d))])
     assert share <= 0.1**d + 0.02
-    assert not taken.apart(pending[0] + 0.9 * 0.05 * k ** (-1.0 / d))
+    assert not taken.keeps_distance(pending[0] + 0.9 * 0.05 * k ** (-1.0 / d))
 
 
 def test_what_is_too_near_to_a_pending_point_is_suggested_only_if_nothing_else_is_left() -> None:
     space = Space({"x": (0.0, 1.0)})
     F = np.array([[0.5]])
-    taken = Taken(F, space, F, separation=0.1)
+    taken = Excluded(F, space, F, separation=0.1)
     U, scale, rng = np.array([[0.45], [0.55], [0.9]]), np.ones(1), np.random.default_rng(0)
     settings = SearchSettings(n_starts=0)
     value = -np.abs(U[:, 0] - 0.46)
-    assert maximise(by_params(space, lambda _: 0.0), space, U, value, settings, taken, scale=scale, rng=rng) == 0.9
+    assert (
+        optimize_acquisition(by_params(space, lambda _: 0.0), space, U, value, settings, taken, unit=scale, rng=rng)
+        == 0.9
+    )
     U, value = U[:2], value[:2]
-    assert maximise(by_params(space, lambda _: 0.0), space, U, value, settings, taken, scale=scale, rng=rng) == 0.45
+    assert (
+        optimize_acquisition(by_params(space, lambda _: 0.0), space, U, value, settings, taken, unit=scale, rng=rng)
+        == 0.45
+    )
 
 
 def test_a_taken_optimum_gives_way_to_the_next_best() -> None:
@@ -271,10 +278,10 @@ def test_an_exhausted_space_is_named_and_the_last_free_point_found() -> None:
     grid = space.grid(limit=200_000)
     assert grid is not None
     F = space.features(grid)
-    free = any_free(grid[:5], space, Taken(np.delete(F, 12_345, axis=0), space), rng)
+    free = any_new(grid[:5], space, Excluded(np.delete(F, 12_345, axis=0), space), rng)
     assert space.decode(free) == space.decode(grid[12_345])
     with pytest.raises(SpaceExhaustedError, match="evaluated, pending or failed; revisit=True"):
-        any_free(grid[:5], space, Taken(F, space), rng)
+        any_new(grid[:5], space, Excluded(F, space), rng)
 
 
 # -- scores that are not finite
@@ -283,7 +290,7 @@ def test_an_exhausted_space_is_named_and_the_last_free_point_found() -> None:
 def test_points_with_an_infinite_or_missing_score_are_passed_over_and_reported_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linalg, "_reported", set())
+    monkeypatch.setattr(log, "_reported", set())
     space = Space({"n": (0, 9)})
     strange = {3: math.nan, 4: math.inf, 5: -math.inf}
     with caplog.at_level(logging.WARNING, logger="ccgbo"):
@@ -297,7 +304,7 @@ def test_points_with_an_infinite_or_missing_score_are_passed_over_and_reported_o
 def test_a_proxy_that_is_not_finite_gives_no_credit_and_is_reported_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linalg, "_reported", set())
+    monkeypatch.setattr(log, "_reported", set())
     with caplog.at_level(logging.WARNING, logger="ccgbo"):
         for z in (math.nan, math.inf):
             assert not score(np.arange(4.0), np.ones(4), z).informative
@@ -307,7 +314,7 @@ def test_a_proxy_that_is_not_finite_gives_no_credit_and_is_reported_once(
 class Nonsense:
     """A user's acquisition that is never a number."""
 
-    scale = "real"
+    codomain = "real"
     needs_optima = False
 
     def bind(self, context: Any) -> Callable[[Array], Array]:  # noqa: ARG002

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from space_strategies import numbers, parameters, spaces
 
 from ccgbo import Bool, Categorical, Fixed, Float, Int, Optimizer, ParamsError, Space, SpaceError
 from ccgbo.space import as_space
+from ccgbo.surrogate.distance import Metric
 
 units = st.floats(0.0, 1.0)
 
@@ -108,7 +110,14 @@ def test_a_log_range_spends_as_much_on_each_decade() -> None:
         (lambda: Space({1: (0.0, 1.0)}), "names must be non-empty text, got 1"),
         (lambda: Space({"x": (0.0, 1.0, 2.0)}), "write choices as a list"),
         (lambda: Space({"x": object()}), "parameter 'x' must be"),
-        (lambda: Space({"x": (1.0, 0.0)}), "low must be <="),
+        (lambda: Space({"x": (1.0, 0.0)}), "parameter 'x': low must be <= high, got low=1.0, high=0.0"),
+        (lambda: Space({"n": (3, 1)}), "parameter 'n': low must be <= high, got low=3, high=1"),
+        (lambda: Space({"c": ["a", "a"]}), "parameter 'c': choices must be distinct, got 'a' twice"),
+        (lambda: Space({"x": "0-1"}), r"parameter 'x': what does the text '0-1' mean\?.*Fixed\('0-1'\)"),
+        (lambda: Space({"n": range(3, 3)}), r"parameter 'n': a range must not be empty, got range\(3, 3\)"),
+        (lambda: Space({"n": np.ones((2, 2))}), "parameter 'n': an array of choices must have one axis, got 2"),
+        (lambda: Space({"x": stats.norm(0.0, 1.0)}), "parameter 'x': SciPy's norm is a belief, not a range"),
+        (lambda: Space([(0.0, 1.0), (1, 5)]), r"such as \{'x': \(0.0, 1.0\)\}, got \[\(0.0, 1.0\)"),
     ],
 )
 def test_a_space_that_cannot_be_says_why(make: Any, told: str) -> None:
@@ -116,8 +125,36 @@ def test_a_space_that_cannot_be_says_why(make: Any, told: str) -> None:
         make()
 
 
+def test_ranges_arrays_and_distributions_become_parameters() -> None:
+    optuna = pytest.importorskip("optuna").distributions
+    table = {
+        "range": range(1, 5),
+        "stride": range(10, 0, -3),
+        "array": np.array([16, 32, 64]),
+        "texts": np.array(["a", "b"]),
+        "uniform": stats.uniform(-1.0, 3.0),
+        "decades": stats.loguniform(1e-4, 1.0),
+        "whole": stats.randint(2, 9),
+        "float": optuna.FloatDistribution(0.0, 1.0, step=0.25),
+        "int": optuna.IntDistribution(1, 64, log=True),
+        "choice": optuna.CategoricalDistribution(["a", None]),
+    }
+    assert dict(Space(table)) == {
+        "range": Int(1, 4),
+        "stride": Int(1, 10, step=3),
+        "array": Categorical([16, 32, 64]),
+        "texts": Categorical(["a", "b"]),
+        "uniform": Float(-1.0, 2.0),
+        "decades": Float(1e-4, 1.0, log=True),
+        "whole": Int(2, 8),
+        "float": Float(0.0, 1.0, step=0.25),
+        "int": Int(1, 64, log=True),
+        "choice": Categorical(["a", None]),
+    }
+
+
 def test_shorthand_becomes_parameters() -> None:
-    space = Space({"x": (0.0, 1), "n": (1, 8), "act": ["relu", "tanh"], "opt": "adam", "seed": 3, "none": None})
+    space = Space({"x": (0.0, 1), "n": (1, 8), "act": ["relu", "tanh"], "opt": Fixed("adam"), "seed": 3, "none": None})
     expected = [Float(0.0, 1.0), Int(1, 8), Categorical(["relu", "tanh"]), Fixed("adam"), Fixed(3), Fixed(None)]
     assert list(space.values()) == expected
 
@@ -192,19 +229,19 @@ def test_a_value_between_the_steps_is_refused_even_where_there_is_one_step() -> 
 def test_categories_are_all_equally_far_apart() -> None:
     space = Space({"c": ["a", "b", "c", "d"], "x": (0.0, 1.0)})
     F = space.features(np.array([space.encode({"c": c, "x": 0.5}) for c in "abcd"]))
-    distance = ((F[:, None] - F[None]) ** 2).sum(axis=2)
-    assert np.allclose(distance, 1.0 - np.eye(4))
+    assert np.allclose(Metric(np.ones(2), space.choices).between(F, F), 1.0 - np.eye(4))
 
 
 def test_a_switch_is_as_far_apart_as_two_categories() -> None:
     space = Space({"b": Bool(), "x": (0.0, 1.0)})
     F = space.features(np.array([space.encode({"b": b, "x": 0.5}) for b in (False, True)]))
-    assert ((F[0] - F[1]) ** 2).sum() == pytest.approx(1.0)
+    assert Metric(np.ones(2), space.choices).between(F[:1], F[1:]) == pytest.approx(1.0)
 
 
-def test_the_columns_of_a_categorical_share_one_lengthscale() -> None:
+def test_a_categorical_has_one_column_however_many_choices_it_has() -> None:
     space = Space({"x": (0.0, 1.0), "c": ["a", "b", "c"], "n": (1, 4), "fixed": 3})
-    assert space.groups.tolist() == [0, 1, 1, 1, 2]
+    assert space.p == 3 and space.choices == ((1, 3),)
+    assert space.features(space.encode({"x": 0.5, "c": "c", "n": 1, "fixed": 3})[None, :])[0, 1] == 2.0
 
 
 def test_a_space_in_which_nothing_varies_has_one_point() -> None:

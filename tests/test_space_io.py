@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,3 +171,86 @@ def test_a_file_that_is_no_document_says_so(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(SpaceError, match=told):
             load_space(tmp_path / name)
+
+
+WHOLE: dict[str, Any] = {
+    "parameters": {
+        "x": {"type": "float", "low": 0.0, "high": 1.0, "log": False},
+        "n": {"type": "int", "low": 1, "high": 8, "step": 1},
+        "k": {"type": "categorical", "choices": ["a", 1, None]},
+        "b": {"type": "bool"},
+        "f": {"type": "fixed", "value": 3},
+        "c": {"type": "float", "low": 0.0, "high": 1.0, "step": 0.1, "active_if": {"k": ["a"]}},
+    },
+    "constraints": [{"coefficients": {"x": 1.0, "n": 2.0}, "lower": 0.0, "upper": 9.0}],
+}
+WRONG = [
+    None,
+    True,
+    -1,
+    0,
+    1e308,
+    10**400,
+    "x",
+    "",
+    [],
+    {},
+    [1, [2]],
+    {"type": "ucb"},
+    math.nan,
+    math.inf,
+    1e-320,
+    [{}],
+]
+
+
+def paths(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    for key in data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ():
+        yield (*at, key)
+        yield from paths(data[key], (*at, key))
+
+
+@pytest.mark.parametrize("path", list(paths(WHOLE)), ids=lambda path: ".".join(map(str, path)))
+def test_a_wrong_cell_of_a_document_gives_a_space_or_the_librarys_own_error(path: tuple[Any, ...]) -> None:
+    """Also when the point is used."""
+    for wrong in WRONG:
+        data = copy.deepcopy(WHOLE)
+        cell = data
+        for key in path[:-1]:
+            cell = cell[key]
+        cell[path[-1]] = wrong
+        with suppress(SpaceError):
+            space = space_from_dict(data)
+            space.sample(2, np.random.default_rng(0))
+            assert space_from_json(space_to_json(space)) == space
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("deep.json", '{"parameters":' + "[" * 100_000, "not valid JSON"),
+        ("deep.toml", "parameters = " + "[" * 100_000, "not valid TOML"),
+        ("digits.json", '{"parameters":{"x":{"type":"int","low":0,"high":' + "9" * 5000 + "}}}", "not valid JSON"),
+        ("digits.toml", '[parameters.x]\ntype="int"\nlow=0\nhigh=' + "9" * 5000, "not valid TOML"),
+    ],
+)
+def test_a_document_beyond_the_limits_of_its_reader_says_so(tmp_path: Path, name: str, text: str, told: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SpaceError, match=told):
+        load_space(tmp_path / name)
+
+
+def test_a_constraint_of_a_document_is_named_by_its_place() -> None:
+    data = copy.deepcopy(WHOLE)
+    data["constraints"].append({"coefficients": {"x": 1.0}, "upper": 10**400})
+    with pytest.raises(SpaceError, match=r"^constraints\[1\]: LinearConstraint.upper must be a number, got 1000"):
+        space_from_dict(data)
+
+
+def test_a_space_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    with pytest.raises(SpaceError, match=r"cannot write the space file '.*nowhere.x\.toml'"):
+        save_space(SPACE, tmp_path / "nowhere" / "x.toml")
+    with pytest.raises(SpaceError, match="lone surrogate"):
+        save_space(Space({"c": ["caf\udce9", "b"]}), tmp_path / "x.toml")
+    save_space(Space({"c": ["caf\udce9", "b"]}), tmp_path / "x.json")
+    assert load_space(tmp_path / "x.json")["c"].choices == ("caf\udce9", "b")  # type: ignore[union-attr]

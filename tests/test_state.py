@@ -194,7 +194,7 @@ def test_extreme_values_survive_the_state() -> None:
 
 def test_a_state_of_another_version_is_refused() -> None:
     state = make("box").state_dict() | {"version": 99}
-    with pytest.raises(SettingError, match=r"state\['version'\] must be 1, got 99"):
+    with pytest.raises(SettingError, match=r"state\['version'\] must be 2, got 99"):
         make("box").load_state_dict(state)
 
 
@@ -207,7 +207,7 @@ def test_catching_up_with_another_worker_equals_having_done_it_all() -> None:
         if len(left.pending) > 1:
             tell(left, left.pending[0])
         order = {trial_id: i for i, trial_id in enumerate(left._history.told)}
-        right.catch_up(sorted(left.trials, key=lambda t: order.get(t.id, -1)), left.cursor())
+        right.sync(sorted(left.trials, key=lambda t: order.get(t.id, -1)), left.state())
         left, right = right, left
     assert log_of(left) == log_of(alone)
 

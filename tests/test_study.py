@@ -175,11 +175,11 @@ def test_a_file_without_a_study_asks_for_a_space(path: Path) -> None:
 class Mine:
     """A user's own acquisition."""
 
-    scale = "real"
+    codomain = "real"
     needs_optima = False
 
     def bind(self, context: Any) -> Any:
-        return lambda x: context.gp.predict(x)[0]
+        return lambda x: context.posterior.predict(x)[0]
 
 
 def below(params: dict[str, Any]) -> bool:
@@ -321,20 +321,20 @@ def copy_of(study: ccgbo.Study) -> ccgbo.Optimizer:
 # -- trials that come back
 
 
-def test_a_requeued_trial_is_asked_again_before_new_ones(path: Path) -> None:
+def test_a_released_trial_is_asked_again_before_new_ones(path: Path) -> None:
     with ccgbo.Study(path, SPACE, seed=0) as study:
         a, b, c = study.ask(3)
-        assert study.requeue() == []  # nobody died
-        assert study.requeue(b.id) == [1]
+        assert study.release() == []  # nobody died
+        assert study.release(b.id) == [1]
         assert study.ask() == b
         assert study.ask().id == 3
         study.tell(a, 1.0)
         with pytest.raises(ccgbo.TellError, match="trial 0 is already complete"):
-            study.requeue(0)
-        assert study.requeue(everything=True) == [1, 2, 3]
+            study.release(0)
+        assert study.release(everything=True) == [1, 2, 3]
         assert [t.id for t in study.ask(4)] == [1, 2, 3, 4]
         study.tell(c, 2.0)
-        assert study.requeue(everything=True) == [1, 3, 4]
+        assert study.release(everything=True) == [1, 3, 4]
 
 
 def test_a_trial_asked_by_hand_is_never_taken_away(path: Path) -> None:
@@ -349,7 +349,7 @@ def test_a_silent_worker_loses_its_trial_to_the_next_ask(path: Path) -> None:
         held = study.take(1, worker="far-away/4711/1")[0]
         assert study.ask().id == 1
         time.sleep(1.6)
-        assert study.requeue() == [0]
+        assert study.release() == [0]
         assert study.ask() == held
 
 
@@ -371,7 +371,7 @@ def take_and_die(path: str) -> None:
 def test_a_value_told_late_is_taken_if_it_is_the_first(path: Path) -> None:
     with ccgbo.Study(path, SPACE, seed=0) as study:
         trial = study.ask()
-        study.requeue(trial.id)
+        study.release(trial.id)
         assert study.ask() == trial
         study.tell(trial, 1.0)  # the first worker was only slow
         with pytest.raises(ccgbo.TellError, match="already complete"):

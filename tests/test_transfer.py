@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 import pytest
+import space_strategies  # noqa: F401 - the profile of Hypothesis
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ccgbo
 from ccgbo.cli import main
@@ -65,7 +71,7 @@ def test_a_round_trip_through_a_file_changes_nothing(
 ) -> None:
     assert export_study(full, tmp_path / f"out.{kind}") == 4
     imported = import_file(study, tmp_path / f"out.{kind}")
-    assert told(imported) == told(study.trials) == told(full.trials[:3])
+    assert told(imported.trials) == told(study.trials) == told(full.trials[:3])
     assert {t.origin for t in study.trials} == {"told"}
 
 
@@ -86,6 +92,204 @@ def test_what_is_exported_says_when(full: ccgbo.Study) -> None:
     head = to_csv(full).splitlines()[0]
     assert head == (
         "id,state,value,noise_variance,origin,asked,told,error,params_x,params_n,params_deep,params_units,params_norm"
+    )
+
+
+# -- exactly the same choice comes back
+
+CHOICES: list[Any] = [
+    *(None, "", "None", "null", "nan", "<NA>"),
+    *(True, "True", "TRUE", "true", False, "false"),
+    *(1, "1", "1.0", 2.5, "2.5", -3, "-3", 2**60, 2**60 + 1, 2**70, 1e22),
+    *("=1+1", "'=1+1", "'", "''", "+x", "-x", "@x", "\t=x", "\r=x"),
+    *("a\r\nb", "a\nb", "a\rb", "a;b", 'a"b', '"a"', "a,b", " a ", "caf\udce9", "\ud83d", "ü", "\x00", "\x85", "#x"),
+]
+
+
+def same_choice(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and a == b
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(CHOICES),
+            st.text(alphabet=st.characters(), max_size=4),
+            st.integers(),
+            st.floats(allow_nan=False, allow_infinity=False),
+        ),
+        min_size=2,
+        max_size=8,
+        unique_by=lambda c: (isinstance(c, bool), c) if not isinstance(c, str) else ("text", c),
+    ),
+    st.sampled_from(["csv", "parquet", "json"]),
+    st.booleans(),
+)
+def test_every_choice_survives_a_round_trip(choices: list[Any], kind: str, conditional: bool) -> None:
+    space: dict[str, Any] = {"x": (0.0, 1.0), "on": ccgbo.Bool()}
+    space["c"] = ccgbo.Categorical(choices, active_if={"on": True} if conditional else None)
+    points: list[dict[str, Any]] = [{"x": 0.1, "on": True, "c": c} for c in choices]
+    if conditional:
+        points.append({"x": 0.2, "on": False})
+    with TemporaryDirectory() as folder:
+        a, b = (ccgbo.Study(Path(folder) / name, space) for name in ("a.db", "b.db"))
+        with a, b:
+            a.tell_many(points, [i / 7 for i in range(len(points))])
+            a.tell(points[0], failed=True, error="=broken\r'")
+            export_study(a, Path(folder) / f"out.{kind}")
+            import_file(b, Path(folder) / f"out.{kind}")
+            assert told(a.trials) == told(b.trials)
+            pairs = [(s.params["c"], t.params["c"]) for s, t in zip(a.trials, b.trials, strict=True) if "c" in s.params]
+            assert all(same_choice(p, q) for p, q in pairs)
+            summary = str(import_file(a, Path(folder) / f"out.{kind}"))
+            assert summary == f"told 0 pending trials, skipped {len(points) + 1} unchanged, added 0 new"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("choices", [[None, "None"], [None, ""], ["", "a"]])
+def test_a_row_of_empty_cells_is_a_point_too(tmp_path: Path, kind: str, choices: list[Any]) -> None:
+    a, b = (ccgbo.Study(tmp_path / name, {"c": ccgbo.Categorical(choices)}) for name in ("a.db", "b.db"))
+    a.tell_many([{"c": c} for c in choices], [1.0, 2.0])
+    export_study(a, tmp_path / f"out.{kind}")
+    import_file(b, tmp_path / f"out.{kind}")
+    assert told(a.trials) == told(b.trials)
+
+
+def test_a_csv_file_has_no_cell_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
+    texts = ["=HYPERLINK(A1)", "+1", "-1", "@x", "\tx", "\rx", "plain"]
+    space = {"c": ccgbo.Categorical(texts), "x": (-1.0, 1.0)}
+    with ccgbo.Study(tmp_path / "s.db", space) as study:
+        for text in texts:
+            study.tell({"c": text, "x": -0.5}, failed=True, error=f"{text} failed")
+        rows = list(csv.DictReader(io.StringIO(to_csv(study), newline="")))
+    assert all(
+        not row[name].startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for name in ("params_c", "error")
+    )
+    assert {row["params_x"] for row in rows} == {"-0.5"}
+    assert rows[0]["params_c"] == "'=HYPERLINK(A1)"
+    assert rows[-1]["params_c"] == "plain"
+
+
+@pytest.mark.parametrize("word", ["True", "TRUE", "true"])
+def test_spreadsheets_may_shout_booleans(study: ccgbo.Study, tmp_path: Path, word: str) -> None:
+    (tmp_path / "t.csv").write_text(f"x,n,deep,units,norm,value\n0.5,3,{word},7,layer,1\n")
+    import_file(study, tmp_path / "t.csv")
+    assert study.trials[0].params["deep"] is True
+
+
+def test_a_table_with_types_is_taken_by_its_types(tmp_path: Path) -> None:
+    with ccgbo.Study(tmp_path / "s.db", {"c": [1, "1", True, "True", None, ""]}) as study:
+        cells = [1, "1", True, "True", None, ""]
+        import_table(study, [{"c": cell, "value": i} for i, cell in enumerate(cells)])
+        assert [t.params["c"] for t in study.trials] == cells
+        assert [type(t.params["c"]) for t in study.trials] == [type(c) for c in cells]
+
+
+# -- by id
+
+
+def filled(study: ccgbo.Study, path: Path, values: dict[str, str]) -> None:
+    """What the lab does: export, and write values into the empty cells."""
+    rows = list(csv.DictReader(io.StringIO(to_csv(study), newline="")))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | ({"value": values[row["id"]]} if row["id"] in values else {}) for row in rows)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> ccgbo.Study:
+    """Three told trials and two pending ones."""
+    study = ccgbo.Study(tmp_path / "lab.db", {"t": (20.0, 90.0), "catalyst": ccgbo.Bool()}, seed=0)
+    for trial in study.ask(3):
+        study.tell(trial, trial.params["t"] / 7)
+    study.ask(2)
+    return study
+
+
+def test_values_written_into_an_exported_file_reach_their_pending_trials(lab: ccgbo.Study, tmp_path: Path) -> None:
+    before = lab.trials
+    filled(lab, tmp_path / "lab.csv", {"3": "1.5", "4": "2.5"})
+    imported = import_file(lab, tmp_path / "lab.csv")
+    assert str(imported) == "told 2 pending trials, skipped 3 unchanged, added 0 new"
+    assert [t.id for t in imported.trials] == [3, 4]
+    assert lab.trials[:3] == before[:3]
+    assert [(t.id, t.state, t.value) for t in lab.trials[3:]] == [(3, "complete", 1.5), (4, "complete", 2.5)]
+    assert [t.params for t in lab.trials] == [t.params for t in before]
+    after = lab.trials
+    again = import_file(lab, tmp_path / "lab.csv")
+    assert str(again) == "told 0 pending trials, skipped 5 unchanged, added 0 new"
+    assert lab.trials == after
+
+
+def test_an_id_and_a_value_are_enough(lab: ccgbo.Study, tmp_path: Path) -> None:
+    (tmp_path / "short.csv").write_text("id,value\n4,0.25\n3,\n")
+    assert str(import_file(lab, tmp_path / "short.csv")) == (
+        "told 1 pending trial, skipped 0 unchanged, added 0 new, left 1 without a value"
+    )
+    assert [t.value for t in lab.trials[3:]] == [None, 0.25]
+    import_table(lab, [{"id": 3, "t": None, "catalyst": None, "value": 0.5}])
+    assert [t.value for t in lab.trials[3:]] == [0.5, 0.25]
+    with pytest.raises(ccgbo.TellError, match=r"row 1: there must be the params, or the id of a trial, got id 99"):
+        import_table(lab, [{"id": 99, "value": 1.0}])
+    with pytest.raises(ccgbo.TellError, match=r"row 1: id must be a whole number, got 'four'"):
+        import_table(lab, [{"id": "four", "value": 1.0}])
+
+
+def test_what_was_told_cannot_be_changed_by_a_table_and_nothing_is_imported(lab: ccgbo.Study, tmp_path: Path) -> None:
+    before = lab.trials
+    filled(lab, tmp_path / "lab.csv", {"1": "99.0", "3": "1.5"})
+    with pytest.raises(ccgbo.TellError, match=r"it would change trial 1 from \S+ to 99\.0 \(row 2\)\.") as caught:
+        import_file(lab, tmp_path / "lab.csv")
+    assert "nothing was imported" in str(caught.value)
+    assert lab.trials == before
+    with pytest.raises(ccgbo.TellError, match=r"trial 3 from 1\.0 to 2\.0 \(row 2\)"):
+        import_table(lab, [{"id": 3, "value": 1.0}, {"id": 3, "value": 2.0}])
+    assert lab.trials == before
+
+
+def test_rows_without_an_id_are_added_once(lab: ccgbo.Study, tmp_path: Path) -> None:
+    text = "t,catalyst,value\n50.0,FALSE,1.0\n50.0,FALSE,1.0\n60.0,TRUE,2.0\n"
+    (tmp_path / "new.csv").write_text(text)
+    assert str(import_file(lab, tmp_path / "new.csv")) == "told 0 pending trials, skipped 0 unchanged, added 3 new"
+    assert {t.origin for t in lab.trials[5:]} == {"told"}
+    (tmp_path / "new.csv").write_text(text + "60.0,TRUE,2.5\n")  # a second measurement of the last point
+    assert str(import_file(lab, tmp_path / "new.csv")) == "told 0 pending trials, skipped 3 unchanged, added 1 new"
+    assert [t.value for t in lab.trials[5:]] == [1.0, 1.0, 2.0, 2.5]
+
+
+def test_the_same_id_with_other_params_is_another_point(lab: ccgbo.Study) -> None:
+    """A file of another study, whose ids mean nothing here."""
+    before = lab.trials
+    row = {"id": 3, "t": 33.0, "catalyst": True, "value": 1.0}
+    assert str(import_table(lab, [row])) == "told 0 pending trials, skipped 0 unchanged, added 1 new"
+    assert str(import_table(lab, [row])) == "told 0 pending trials, skipped 1 unchanged, added 0 new"
+    assert lab.trials[:5] == before
+    assert lab.trials[5].params == {"t": 33.0, "catalyst": True}
+
+
+def test_a_spreadsheet_that_rounds_changes_nothing(lab: ccgbo.Study) -> None:
+    rows = [
+        {"id": t.id, "t": f"{t.params['t']:.6g}", "catalyst": str(t.params["catalyst"]).upper()}
+        | {"value": "" if t.value is None else f"{t.value:.6g}"}
+        for t in lab.trials
+    ]
+    before = lab.trials
+    assert str(import_table(lab, rows)) == (
+        "told 0 pending trials, skipped 3 unchanged, added 0 new, left 2 without a value"
+    )
+    assert lab.trials == before
+
+
+def test_the_command_line_says_what_became_of_the_rows(
+    lab: ccgbo.Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(lab, tmp_path / "lab.csv", {"3": "1.5"})
+    with pytest.raises(SystemExit):
+        main(["import", str(tmp_path / "lab.db"), str(tmp_path / "lab.csv")])
+    assert capsys.readouterr().out == (
+        "study 'default': told 1 pending trial, skipped 3 unchanged, added 0 new, left 1 without a value\n"
     )
 
 
@@ -130,6 +334,16 @@ def test_a_table_without_values_and_files_that_are_none_are_refused(study: ccgbo
     (tmp_path / "d.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ccgbo.SettingError, match="is not valid csv"):
         import_file(study, tmp_path / "d.csv")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "long.csv").write_text("x,value\n" + "a" * 200_000 + ",1\n")
+    for name in ("deep.json", "long.csv"):
+        with pytest.raises(ccgbo.SettingError, match=f"{name}' is not valid"):
+            import_file(study, tmp_path / name)
+    (tmp_path / "wide.csv").write_text("x,value\n0.5,1,2\n")
+    with pytest.raises(ccgbo.TellError, match="row 1: there are more cells than columns"):
+        import_file(study, tmp_path / "wide.csv")
+    with pytest.raises(ccgbo.SettingError, match=r"cannot write '.*nowhere/x.csv': No such file"):
+        export_study(study, tmp_path / "nowhere" / "x.csv")
     with pytest.raises(ccgbo.SettingError, match=r"format must be one of .*, got 'xls'"):
         import_file(study, tmp_path / "e.xls")
 
@@ -166,7 +380,7 @@ def test_an_optuna_study_is_imported_with_its_space(tmp_path: Path, capsys: pyte
     with pytest.raises(SystemExit) as exit_:
         main(["import", str(tmp_path / "new.db"), "--optuna", address, "--optuna-study", "old"])
     assert exit_.value.code == 0
-    assert capsys.readouterr().out == "told 7 trials to the study 'default'\n"
+    assert capsys.readouterr().out == "study 'default': told 0 pending trials, skipped 0 unchanged, added 7 new\n"
     with ccgbo.Study(tmp_path / "new.db") as study:
         assert study.direction == "minimize"
         assert study.space == ccgbo.Space(

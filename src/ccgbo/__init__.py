@@ -6,7 +6,10 @@ result = ccgbo.maximize(f, {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, n_trials=60, s
 result.best_params, result.best_value
 """
 
-from ccgbo.acquisition import EI, JES, MES, UCB, Alternate, LogEI, ThompsonSampling
+from importlib import import_module
+from typing import Any
+
+from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context, LogEI, ThompsonSampling
 from ccgbo.acquisition.factors import Gaussian
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
@@ -28,7 +31,8 @@ from ccgbo.errors import (
     UnsupportedError,
 )
 from ccgbo.optimizer import Optimizer
-from ccgbo.presets import Settings, high_dimensional
+from ccgbo.options import OptimizerOptions, SettingsOptions
+from ccgbo.presets import PRESETS, Settings, high_dimensional
 from ccgbo.records import CreditRow, Explanation, Neighbour, Recommendation, Result, Trial
 from ccgbo.search import SearchSettings
 from ccgbo.space import (
@@ -52,11 +56,14 @@ __all__ = [
     "EI",
     "JES",
     "MES",
+    "PRESETS",
     "UCB",
+    "Acquisition",
     "Alternate",
     "Bool",
     "Categorical",
     "CcgboError",
+    "Context",
     "CreditRow",
     "CreditSettings",
     "Explanation",
@@ -75,12 +82,14 @@ __all__ = [
     "NoObservationsError",
     "ObjectiveError",
     "Optimizer",
+    "OptimizerOptions",
     "ParamsError",
     "Recommendation",
     "Result",
     "SearchSettings",
     "SettingError",
     "Settings",
+    "SettingsOptions",
     "Space",
     "SpaceError",
     "SpaceExhaustedError",
@@ -105,3 +114,15 @@ __all__ = [
     "save_space",
     "upper_weight",
 ]
+
+_LAZY = ("integrations", "viz")  # packages that are loaded when they are first asked for
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_LAZY])

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 from ccgbo.errors import SettingError
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import OptimizerOptions, check_keywords
 from ccgbo.presets import Settings
 from ccgbo.records import Direction, Result
 from ccgbo.running import Callback, MemorySource, OnError, Source, run
@@ -23,27 +24,33 @@ def maximize(
     n_trials: int,
     *,
     seed: int | None = None,
-    study: str | os.PathLike[str] | None = None,
+    study: Study | str | os.PathLike[str] | None = None,
     name: str | None = None,
     n_workers: int | None = None,
     executor: Executor | None = None,
-    timeout: float | None = None,
+    timeout: Any = None,
     target: float | None = None,
     patience: int | None = None,
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
-    **settings: Any,  # preset, acquisition, constraint, prior and every field of Settings
+    **settings: Unpack[OptimizerOptions],
 ) -> Result:
     """Find the params with the highest ``f(**params)``.
 
     >>> result = maximize(lambda x, y: -((x - 1) ** 2) - y**2, {"x": (-5.0, 5.0), "y": (-5.0, 5.0)}, n_trials=30)
     >>> result.best_params
 
-    ``study`` keeps the optimisation in a file: the same call made again, after Ctrl-C or a crash, goes on until the
-    study has ``n_trials`` trials. In memory ``n_trials`` new trials are made. The options of the run are those of
-    :func:`ccgbo.running.run`; the rest are those of :class:`ccgbo.Optimizer`.
+    ``study``, a file or an open ``ccgbo.Study``, keeps the optimisation: the same call made again, after Ctrl-C or
+    a crash, goes on until the study has ``n_trials`` trials. In memory ``n_trials`` new trials are made.
+
+    ``n_workers`` evaluations run at a time, in threads or in the ``executor``. The run stops early after ``timeout``
+    (seconds, or a text such as "30min"), at a value as good as ``target``, after ``patience`` trials without a better
+    one, or when ``callback(optimizer or study, trial)`` returns something true. An exception of ``f`` is recorded as a
+    failed trial; if the first five trials all fail the same way the run stops, unless ``on_error="continue"``, and
+    ``on_error="raise"`` stops at the first. The rest are the options of ``ccgbo.Optimizer``.
     """
+    check_keywords(settings, maximize, OptimizerOptions)
     with _source("maximize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,
@@ -65,19 +72,20 @@ def minimize(
     n_trials: int,
     *,
     seed: int | None = None,
-    study: str | os.PathLike[str] | None = None,
+    study: Study | str | os.PathLike[str] | None = None,
     name: str | None = None,
     n_workers: int | None = None,
     executor: Executor | None = None,
-    timeout: float | None = None,
+    timeout: Any = None,
     target: float | None = None,
     patience: int | None = None,
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
-    **settings: Any,  # preset, acquisition, constraint, prior and every field of Settings
+    **settings: Unpack[OptimizerOptions],
 ) -> Result:
-    """Find the params with the lowest ``f(**params)``; everything else as in :func:`maximize`."""
+    """Find the params with the lowest ``f(**params)``; everything else as in ``maximize``."""
+    check_keywords(settings, minimize, OptimizerOptions)
     with _source("minimize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,
@@ -98,17 +106,23 @@ def _source(
     direction: Direction,
     space: Space | Mapping[str, Any],
     n_trials: int,
-    path: str | os.PathLike[str] | None,
+    study: Study | str | os.PathLike[str] | None,
     name: str | None,
     *,
     preset: str | Settings | None = None,
     **settings: Any,
 ) -> Iterator[Source]:
-    if path is None:
+    if study is None:
         if name is not None:
             raise SettingError(f"name must be given together with study=, a file to keep it in; got {name!r} alone.")
         optimizer = Optimizer(space, direction=direction, preset="default" if preset is None else preset, **settings)
         yield MemorySource(optimizer, n_trials)
         return
-    with Study(path, space, name=name, direction=direction, preset=preset, **settings) as study:
-        yield study.source(n_trials)
+    if not isinstance(study, Study | str | os.PathLike):
+        raise SettingError(f"study must be the path of a file or a Study, got {study!r}.")
+    if isinstance(study, Study) and name not in (None, study.name):
+        raise SettingError(f"name must be that of the study, {study.name!r}, got {name!r}.")
+    path, name = (study.path, study.name) if isinstance(study, Study) else (study, name)
+    with Study(path, space, name=name, direction=direction, preset=preset, **settings) as opened:
+        # a study that is open already stays so; this second look checks that what is given is what it was made with
+        yield (study if isinstance(study, Study) else opened).source(n_trials)

@@ -21,30 +21,30 @@ ValueGradient = Callable[[Array], tuple[Array, Array]]  # (b, p) -> (b,), (b, p)
 
 def ascend(
     fun: ValueGradient,
-    x: Array,  # (b, p) starts inside the unit box
+    x: Array,  # (b, p) starts, inside the unit box where they may move
     movable: NDArray[np.bool_],  # (b, p)
     *,
-    scale: Array,  # (p,)
+    unit: Array,  # (p,) length of a step that counts as one along each column
     steps: int,
     first: float = 0.2,  # length of the first step, in lengthscales
     tolerance: float = 1e-5,  # a gain below this, relative to 1 + |value|, counts as none
 ) -> tuple[Array, Array]:  # (b, p), (b,)
     """Points at least as high as the starts, and their values."""
-    scale = np.minimum(scale, 1.0)  # a step far beyond the box tells nothing
-    metric = scale * scale * movable
+    unit = np.minimum(unit, 1.0)  # a step far beyond the box tells nothing
+    metric = unit * unit * movable
     value, gradient = fun(x)
     direction = metric * gradient
     length = np.sqrt(np.einsum("ij,ij->i", direction, gradient))
     step = first / np.maximum(length, 1e-300)
     stalled = np.zeros(len(x), dtype=int)
     for _ in range(steps):
-        with np.errstate(over="ignore"):  # from a plain of almost nothing onto a slope: it ends at the edge of the box
-            trial = np.clip(x + step[:, None] * direction, 0.0, 1.0)
+        with np.errstate(over="ignore"):  # a step from a flat place onto a steep one ends at the edge of the box
+            trial = np.where(movable, np.clip(x + step[:, None] * direction, 0.0, 1.0), x)
         moved = trial - x
         trial_value, trial_gradient = fun(trial)
         better = trial_value > value
         curvature = -np.einsum("ij,ij->i", moved, trial_gradient - gradient)
-        squared = np.einsum("ij,ij->i", moved / scale, moved / scale)
+        squared = np.einsum("ij,ij->i", moved / unit, moved / unit)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             spectral = np.where(curvature > 0, squared / curvature, 4.0 * step)
         # a failed step is shortened to where its own curvature says, and by 4 at least

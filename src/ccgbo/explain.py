@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.credit.field import CreditSettings
+from ccgbo.credit.field import plain_metric
 from ccgbo.credit.scores import Scores
-from ccgbo.ground import Ground
 from ccgbo.history import History
 from ccgbo.model import Model
-from ccgbo.presets import Settings
-from ccgbo.records import Explanation, Neighbour
+from ccgbo.proposal import Proposal, State
+from ccgbo.records import CreditRow, Explanation, Neighbour, Trial
 from ccgbo.surrogate.outcome import LARGEST
 
 Array = NDArray[np.float64]
@@ -24,39 +25,33 @@ def in_user_units(model: Model, mean: float, std: float, sign: float) -> tuple[f
     return sign * float(model.outcome.inverse(y)[0]), min(deviation, LARGEST)
 
 
-def explain_choice(
-    u: Array,  # (d,)
-    history: History,
-    model: Model,
-    settings: Settings,
-    t: int,
-    ground: Ground,
-) -> Explanation:
-    """Everything that made u the best point."""
-    f = history.space.features(u[None, :])
-    mean, std = (float(v[0]) for v in model.gp.predict(f))
-    user_mean, user_std = in_user_units(model, mean, std, history.sign)
-    credit, optima, scores = ground.credit, ground.optima, ground.scores
-    total = float(np.prod([factor(f)[0] for factor in ground.factors if factor is not None]))
+def explain_choice(state: State, proposal: Proposal, history: History) -> Explanation:
+    """Everything that made the chosen point the best."""
+    assert proposal.chosen is not None
+    model, sign = state.model, history.sign
+    f = state.space.features(proposal.chosen[None, :])
+    mean, std = (float(v[0]) for v in model.posterior.predict(f))
+    user_mean, user_std = in_user_units(model, mean, std, sign)
+    credit, optima, scores = proposal.credit, proposal.optima, proposal.scores
+    total = float(np.prod([factor(f)[0] for factor in proposal.factors if factor is not None]))
     return Explanation(
         reason="suggested by the model",
-        t=t,
-        acquisition=type(ground.acquisition).__name__,
+        t=state.t,
+        acquisition=type(proposal.acquisition).__name__,
         mean=user_mean,
         std=user_std,
-        base=float(ground.base(f)[0]),
+        base=float(proposal.base(f)[0]),
         weight=1.0 if credit is None else float(credit.weight(f)[0]),
         factor=total,
-        proxy=None if optima is None else in_user_units(model, optima.z, 0.0, history.sign)[0],
-        neighbours=() if scores is None else _neighbours(f, history, model, scores, settings.credit),
+        proxy=None if optima is None else in_user_units(model, optima.z, 0.0, sign)[0],
+        neighbours=() if scores is None else _neighbours(f, history, state, scores),
     )
 
 
-def _neighbours(
-    f: Array, history: History, model: Model, scores: Scores, credit: CreditSettings
-) -> tuple[Neighbour, ...]:
-    unit = 1.0 if credit.field == "knn" else model.gp.hyper.lengthscales
-    distance = np.sqrt((((model.gp.X - f) / unit) ** 2).sum(axis=1))
+def _neighbours(f: Array, history: History, state: State, scores: Scores) -> tuple[Neighbour, ...]:
+    model, credit = state.model, state.settings.credit
+    metric = plain_metric(model.posterior) if credit.field == "knn" else model.posterior.metric
+    distance = np.sqrt(metric.between(f, model.posterior.X)[0])
     return tuple(
         Neighbour(
             trial_id=history.observed(model.rows[i]).id,
@@ -65,3 +60,18 @@ def _neighbours(
         )
         for i in np.argsort(distance, kind="stable")[: credit.n_neighbours]
     )
+
+
+def credit_rows(trials: Sequence[Trial], scores: Scores) -> list[CreditRow]:
+    """The scores of the observations behind them."""
+    return [
+        CreditRow(
+            trial_id=trial.id,
+            params=dict(trial.params),
+            value=float(trial.value),  # type: ignore[arg-type]
+            score=float(scores.raw[i]),
+            rank=float(scores.rank[i]),
+            credit=float(scores.credit[i]),
+        )
+        for i, trial in enumerate(trials)
+    ]

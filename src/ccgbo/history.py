@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.errors import TellError, UnknownTrialError, UnsupportedError
-from ccgbo.model import Data
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
 from ccgbo.space import Categorical, Space
 from ccgbo.space.numeric import is_finite
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Observations in the order they were told."""
+
+    U: Array  # (n, d) positions in the unit cube
+    F: Array  # (n, p) features
+    values: Array  # (n,) to be maximised
+    noise: Array  # (n,) given variances in the user's units, NaN where unknown
+
+    def __getitem__(self, rows: Any) -> Data:
+        """Some of the observations."""
+        return Data(self.U[rows], self.F[rows], self.values[rows], self.noise[rows])
 
 
 class History:
@@ -27,25 +41,31 @@ class History:
         self.trials: dict[int, Trial] = {}
         self.told: list[int] = []  # ids of complete trials in the order they were told
         self.next_id = 0
-        self.iteration = 0  # t: suggestions made by the model so far
         self._F: dict[int, Array] = {}  # id -> features
         self._U: dict[int, Array] = {}  # id -> position in the unit cube
         self._pending: dict[int, None] = {}
         self._failed: dict[int, None] = {}
         self._data: Data | None = None
 
-    def add(
-        self, u: Array, origin: Origin, why: Explanation | None = None, params: Mapping[str, Any] | None = None
-    ) -> Trial:
-        """A new pending trial."""
-        trial = Trial(
-            id=self.next_id,
-            params=self.space.canonical(params) if params is not None else self.space.decode(u),
-            origin=origin,
-            explanation=why,
-        )
+    def copy(self) -> History:
+        """A history of its own with the same trials."""
+        new = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict | list):
+                setattr(new, name, value.copy())
+        return new
+
+    def add(self, params: Mapping[str, Any], origin: Origin, why: Explanation | None = None) -> Trial:
+        """A new pending trial at a point of the space."""
+        trial = Trial(id=self.next_id, params=self.space.canonical(params), origin=origin, explanation=why)
         self.restore(trial)
         return trial
+
+    def forget(self, trial: Trial) -> None:
+        """Take back the last trial, which is pending."""
+        for table in (self.trials, self._U, self._F, self._pending):
+            del table[trial.id]
+        self.next_id = trial.id
 
     def restore(self, trial: Trial) -> None:
         """Take in a trial as it is; a complete one counts as told now."""
@@ -54,7 +74,6 @@ class History:
         self._U[trial.id] = u
         self._F[trial.id] = self.space.features(u[None, :])[0]
         self.next_id = max(self.next_id, trial.id + 1)
-        self.iteration += trial.origin == "model"
         self._file(trial)
 
     def finish(self, trial: Trial, outcome: Mapping[str, Any]) -> Trial:
@@ -101,6 +120,7 @@ class History:
         if self._data is None:
             trials = [self.trials[i] for i in self.told]
             self._data = Data(
+                U=self._stack(self._U, self.told, self.space.d),
                 F=self._stack(self._F, self.told, self.space.p),
                 values=self.sign * np.array([t.value for t in trials], dtype=float),
                 noise=np.array([math.nan if t.noise_variance is None else t.noise_variance for t in trials]),
@@ -110,9 +130,6 @@ class History:
     def observed(self, row: int) -> Trial:
         """The trial behind a row of ``data()``."""
         return self.trials[self.told[int(row)]]
-
-    def positions(self, rows: Any) -> Array:  # (k, d)
-        return self._stack(self._U, [self.told[int(i)] for i in rows], self.space.d)
 
     def features(self, state: State) -> Array:  # (k, p)
         if state == "complete":
@@ -140,8 +157,10 @@ def outcome_of(value: Any, *, failed: bool, noise_variance: Any, error: str | No
 
 def _number(value: Any) -> float:
     """A float from any single number; infinities and NaN pass, text and booleans do not."""
-    if isinstance(value, np.ndarray) and value.size == 1:
+    if getattr(value, "size", None) == 1 and hasattr(value, "item"):  # an array, a pandas Series
         value = value.item()
+    elif isinstance(value, list | tuple) and len(value) == 1:
+        return _number(value[0])
     if isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str | bytes):
         raise UnsupportedError(f"several objectives are out of scope: value must be one number, got {value!r}.")
     if value is None or isinstance(value, str | bytes | bool | np.bool_ | complex):
@@ -160,6 +179,23 @@ def _noise(noise_variance: Any) -> float | None:
     if not is_finite(noise_variance) or noise_variance < 0:
         raise TellError(f"noise_variance must be None or a finite number >= 0, got {noise_variance!r}.")
     return float(noise_variance)
+
+
+def read_table(
+    params: Any, values: Any, noise_variance: Any, space: Space
+) -> tuple[list[Mapping[str, Any]], list[dict[str, Any]]]:
+    """The points of a table and their outcomes; refuses the whole table for one bad row."""
+    if not (np.iterable(params) and np.iterable(values)):
+        raise TellError(f"params and values must be lists, got {params!r} and {values!r}.")
+    rows, values = table_rows(params, space), list(values)
+    noises = list(noise_variance) if np.iterable(noise_variance) else [noise_variance] * len(rows)
+    if not len(rows) == len(values) == len(noises):
+        lengths = f"{len(rows)}, {len(values)} and {len(noises)}"
+        raise TellError(f"params, values and noise_variance must have one length, got {lengths}.")
+    for row in rows:
+        space.encode(row)  # refuses what is not in the space
+    pairs = zip(values, noises, strict=True)
+    return rows, [outcome_of(v, failed=False, noise_variance=q, error=None) for v, q in pairs]
 
 
 def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:

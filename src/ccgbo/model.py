@@ -1,8 +1,8 @@
 """From the observations to the posterior: when to refit, when to append.
 
-The posterior is a pure function of the data and of ``Fitted`` (hyperparameters and the number of observations they
-were fitted on): the first ``fitted.n`` observations are factorised together and the rest appended in one block. So a
-run that was cut and resumed computes the same bits as one that was not.
+The posterior is a pure function of the data and of a ``FitState`` (hyperparameters and the number of observations they
+were fitted on): the first ``n`` observations are factorised together and the rest appended in one block. So a run that
+was cut and resumed computes the same bits as one that was not.
 
 A refit is due when the data have grown by ``refit_growth`` since the last one, or when a later observation lies more
 than three predictive standard deviations from its forecast; otherwise the new rows are appended in O(n^2).
@@ -10,97 +10,171 @@ than three predictive standard deviations from its forecast; otherwise the new r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.surrogate.fit import FitSettings, fit, hyper_of
+from ccgbo.history import Data
+from ccgbo.log import report_once
+from ccgbo.presets import Settings
+from ccgbo.surrogate.base import Posterior
+from ccgbo.surrogate.distance import Choices
+from ccgbo.surrogate.fit import fit, hyper_of
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.linalg import report_once
 from ccgbo.surrogate.outcome import Outcome, fit_outcome
 
 Array = NDArray[np.float64]
 
-SURPRISE = 3.0  # predictive standard deviations
+REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
-    """Observations in the order they were told."""
+class FitState:
+    """All that must be saved of a model: hyperparameters, and the number of observations they were fitted on."""
 
-    F: Array  # (n, p) features
-    values: Array  # (n,) to be maximised
-    noise: Array  # (n,) given variances in the user's units, NaN where unknown
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """All that must be saved of a model."""
-
-    theta: Array
+    theta: tuple[float, ...]
     n: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"theta": list(self.theta), "n": self.n}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> FitState:
+        return cls(tuple(data["theta"]), data["n"])
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
     """A posterior with the map between its scale and the user's."""
 
-    gp: GP
-    rows: NDArray[np.intp]  # observation behind each row of gp
+    posterior: Posterior
+    rows: NDArray[np.intp]  # observation behind each row of the posterior
     outcome: Outcome
-    fitted: Fitted
-    base: GP  # the posterior at the last fit, to append to
-    base_rows: NDArray[np.intp]
-    mean: Array  # posterior mean and std at the observations, one per row of gp
+    fit: FitState
+    mean: Array  # posterior mean and std at the observations, one per row
     std: Array
+    base: Model | None = None  # the model at the last fit, to append to; None if this is it
+
+
+class Surrogate(Protocol):
+    """How a posterior is made of the observations."""
+
+    def build(
+        self,
+        data: Data,
+        choices: Choices,
+        settings: Settings,
+        last: Model | None = None,
+        state: FitState | None = None,
+        *,
+        refit: bool | None = None,
+    ) -> Model:
+        """The posterior of all observations; ``state`` decides, ``last`` only saves work.
+
+        ``refit=True`` learns the hyperparameters anew, starting from those of ``state``; ``False`` takes them as they
+        are; None refits where it is due.
+        """
+
+
+class ExactGP:
+    """The Gaussian process of surrogate/gp.py."""
+
+    def build(
+        self,
+        data: Data,
+        choices: Choices,
+        settings: Settings,
+        last: Model | None = None,
+        state: FitState | None = None,
+        *,
+        refit: bool | None = None,
+    ) -> Model:
+        if state is None or refit:
+            return _fit(data, choices, settings, state)
+        n = len(data.values)
+        if refit is False:
+            return _with_theta(data, choices, settings, replace(state, n=n))
+        if n == state.n or n < state.n * (1.0 + settings.fit.refit_growth):
+            known = last if last is not None and last.fit == state else None
+            base = _with_theta(data[: state.n], choices, settings, state) if known is None else known.base or known
+            appended = _append(base, data)
+            if appended is not None:
+                return appended
+        return _fit(data, choices, settings, state)
+
+
+def get_surrogate(surrogate: Any) -> Surrogate:
+    """A surrogate by its name, or an object of one's own as it is."""
+    if surrogate == "gp":
+        return ExactGP()
+    return surrogate  # type: ignore[no-any-return]
 
 
 def build_model(
-    data: Data, groups: Array, settings: FitSettings, outcome: str, last: Model | None, fitted: Fitted | None
+    data: Data,
+    choices: Choices,
+    settings: Settings,
+    last: Model | None = None,
+    state: FitState | None = None,
+    *,
+    refit: bool | None = None,
 ) -> Model:
-    """The posterior of all observations, refitted where due; ``last`` saves work, ``fitted`` decides."""
-    n = len(data.values)
-    if fitted is not None and (n == fitted.n or n < fitted.n * (1.0 + settings.refit_growth)):
-        appended = _append(data, groups, settings, outcome, last, fitted)
-        if appended is not None:
-            return appended
-    rows = _rows(data.values, settings.max_points)
-    transform = fit_outcome(outcome, data.values[rows])
-    y = transform.forward(data.values[rows])
-    noise = _standard_noise(data.noise[rows], transform, y)
-    start = None if fitted is None else fitted.theta
-    few = _spread(y, settings.fit_points)
-    few_noise = None if noise is None else noise[few]
-    result = fit(data.F[rows[few]], y[few], groups, settings, given_noise=few_noise, start=start)
-    gp = GP.from_data(get_kernel(settings.kernel), hyper_of(result.theta, groups), data.F[rows], y, noise)
-    return Model(gp, rows, transform, Fitted(result.theta, n), gp, rows, *gp.at_observations())
+    """The posterior of all observations by the surrogate of the settings, see ``Surrogate``."""
+    return get_surrogate(settings.surrogate).build(data, choices, settings, last, state, refit=refit)
 
 
-def _append(
-    data: Data, groups: Array, settings: FitSettings, outcome: str, last: Model | None, fitted: Fitted
-) -> Model | None:
-    """The last fit with later observations appended, or None where one of them asks for a refit."""
-    if last is not None and last.fitted is fitted:
-        base, rows, transform = last.base, last.base_rows, last.outcome
-    else:
-        rows = _rows(data.values[: fitted.n], settings.max_points)
-        transform = fit_outcome(outcome, data.values[rows])
-        y = transform.forward(data.values[rows])
-        noise = _standard_noise(data.noise[rows], transform, y)
-        base = GP.from_data(get_kernel(settings.kernel), hyper_of(fitted.theta, groups), data.F[rows], y, noise)
-    fresh = np.arange(fitted.n, len(data.values))
+def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
+    """The posterior with hyperparameters that are learned now."""
+    rows = _rows(data.values, settings.fit.max_points)
+    _, y, noise = _standardised(data, rows, settings)
+    subset = _subsample_by_value(y, settings.fit.fit_points)
+    result = fit(
+        data.F[rows[subset]],
+        y[subset],
+        settings.fit,
+        choices=choices,
+        given_noise=None if noise is None else noise[subset],
+        start=None if state is None else np.array(state.theta),
+    )
+    fitted = FitState(tuple(result.theta.tolist()), len(data.values))
+    return _with_theta(data, choices, settings, fitted)
+
+
+def _with_theta(data: Data, choices: Choices, settings: Settings, state: FitState) -> Model:
+    """The posterior of observations that are factorised together."""
+    rows = _rows(data.values, settings.fit.max_points)
+    transform, y, noise = _standardised(data, rows, settings)
+    kernel, hyper = get_kernel(settings.fit.kernel, choices), hyper_of(np.array(state.theta), data.F.shape[1])
+    gp = GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=settings.credit.n_features)
+    return Model(gp, rows, transform, state, *gp.at_observations())
+
+
+def _append(base: Model, data: Data) -> Model | None:
+    """The model at the last fit with later observations appended, or None where one of them asks for a refit."""
+    fresh = np.arange(base.fit.n, len(data.values))
     if not len(fresh):
-        return Model(base, rows, transform, fitted, base, rows, *base.at_observations())
-    y = transform.forward(data.values[fresh])
-    noise = _standard_noise(data.noise[fresh], transform, y)
-    mean, std = base.predict(data.F[fresh])
-    spread = np.sqrt(std**2 + base.hyper.noise_of(len(y), noise))
-    if np.any(np.abs(y - mean) > SURPRISE * spread):
+        return base
+    y = base.outcome.forward(data.values[fresh])
+    noise = _standard_noise(data.noise[fresh], base.outcome, y)
+    before = base.posterior
+    assert isinstance(before, GP)
+    mean, std = before.predict(data.F[fresh])
+    spread = np.sqrt(std**2 + before.hyper.noise_of(len(y), noise))
+    if np.any(np.abs(y - mean) > REFIT_Z * spread):
         return None
-    gp = base.condition(data.F[fresh], y, noise)
-    return Model(gp, np.concatenate([rows, fresh]), transform, fitted, base, rows, *gp.at_observations())
+    gp = before.condition(data.F[fresh], y, noise)
+    rows = np.concatenate([base.rows, fresh])
+    return Model(gp, rows, base.outcome, base.fit, *gp.at_observations(), base=base)
+
+
+def _standardised(data: Data, rows: NDArray[np.intp], settings: Settings) -> tuple[Outcome, Array, Array | None]:
+    transform = fit_outcome(settings.outcome, data.values[rows])
+    y = transform.forward(data.values[rows])
+    return transform, y, _standard_noise(data.noise[rows], transform, y)
 
 
 def _rows(values: Array, most: int) -> NDArray[np.intp]:
@@ -114,7 +188,7 @@ def _rows(values: Array, most: int) -> NDArray[np.intp]:
     return np.sort(np.concatenate([best, rest]))
 
 
-def _spread(y: Array, most: int) -> NDArray[np.intp]:
+def _subsample_by_value(y: Array, most: int) -> NDArray[np.intp]:
     """All rows, or beyond ``most`` evenly spaced ones in the order of y: a likelihood call costs O(n^3)."""
     n = len(y)
     if n <= most:

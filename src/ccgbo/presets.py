@@ -1,70 +1,129 @@
 """Every setting of the optimizer, and the two presets.
 
 ``paper`` is what reproduces the tables of arXiv 2510.04676v2; where the paper is silent the comment says so.
-``default`` is what a user should run; docs/quality.md has the figure behind each departure from ``paper``.
+``default`` is what a user should run, and what every settings class has where nothing is given: ``Settings()`` is it.
+docs/quality.md has the figure behind each departure from ``paper``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
-from ccgbo.acquisition import JES, UCB, Acquisition, Alternate, LogEI, ThompsonSampling, get_acquisition
+from ccgbo.acquisition import (
+    JES,
+    SCHEDULED,
+    UCB,
+    Acquisition,
+    Alternate,
+    LogEI,
+    Schedule,
+    get_acquisition,
+    trades_mean,
+)
 from ccgbo.credit.field import CreditSettings
-from ccgbo.design import DESIGNS
-from ccgbo.errors import SettingError, UnsupportedError
+from ccgbo.errors import SettingError
+from ccgbo.keywords import unknown_keyword
 from ccgbo.search import SearchSettings
-from ccgbo.surrogate.fit import HVARFNER, FitSettings, LogNormal
-from ccgbo.surrogate.outcome import OUTCOMES
+from ccgbo.surrogate.fit import HVARFNER, FitSettings
+from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_out
 
-PENDING = ("believer", "sample")
-OUT_OF_SCOPE = ("directions", "objectives", "outcome_constraint", "outcome_constraints")
+FULL_CREDIT: dict[str, Any] = {"strength": 1.0, "tau": 20.0}
+MODERATE_CREDIT: dict[str, Any] = {"strength": 0.5, "tau": 5.0}
+SURROGATES = ("gp",)
+IS_SURROGATE = Like(
+    f"one of {list(SURROGATES)}, or a surrogate: an object with .build",
+    lambda thing: (
+        thing in SURROGATES
+        if isinstance(thing, str)
+        else not isinstance(thing, type) and callable(getattr(thing, "build", None))
+    ),
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """All that decides what is suggested, apart from the space, the data and the seed."""
+def default_acquisition() -> Schedule:
+    """LogEI in turn with joint entropy search; LogEI alone where there are categoricals."""
+    return Alternate(exploit=LogEI(), explore=JES(), in_mixed=False)
 
-    n_initial: int | None = None  # size of the initial design; None is max(2 d, 10)
-    design: str = "sobol"
-    outcome: str = "standardize"
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Settings(Validated):
+    """All that decides what is suggested, apart from the space, the data and the seed.
+
+    What is not given is what ``preset="default"`` has. ``repr`` shows what differs from it, ``describe()`` everything.
+    """
+
+    n_initial: Annotated[int, AtLeast(1), AtMost(100_000)] | None = None
+    """Evaluations of the initial design; None is max(2 d, 10) for d parameters."""
+    design: Literal["sobol", "lhs", "random"] = "sobol"
+    """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
+    outcome: Literal["robust", "standardize"] = "robust"
+    """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
+    surrogate: Annotated[Any, IS_SURROGATE] = "gp"
+    """The model of the objective: "gp", or an object that builds a posterior of its own."""
     fit: FitSettings = field(default_factory=FitSettings)
-    acquisition: Acquisition = field(default_factory=UCB)
+    """How the surrogate is fitted."""
+    acquisition: Annotated[Acquisition | Schedule, SCHEDULED] = field(default_factory=default_acquisition)
+    """What a suggestion maximises. alpha of the paper."""
     credit: CreditSettings = field(default_factory=CreditSettings)
+    """How credit weighs the acquisition."""
     search: SearchSettings = field(default_factory=SearchSettings)
-    pending: str = "sample"  # what to expect of points under evaluation: a joint sample, or "believer", the mean
-    revisit: bool = False  # whether a point may be suggested again (noisy objectives on a grid)
-    prior_strength: float = 10.0  # beta of piBO, for a user's prior
-
-    def __post_init__(self) -> None:
-        rules = (
-            ("n_initial", self.n_initial is None or self.n_initial >= 1, "None or >= 1"),
-            ("design", self.design in DESIGNS, f"one of {list(DESIGNS)}"),
-            ("outcome", self.outcome in OUTCOMES, f"one of {sorted(OUTCOMES)}"),
-            ("pending", self.pending in PENDING, f"one of {list(PENDING)}"),
-            ("prior_strength", self.prior_strength >= 0, ">= 0"),
-            ("fit", isinstance(self.fit, FitSettings), "a FitSettings"),
-            ("credit", isinstance(self.credit, CreditSettings), "a CreditSettings"),
-            ("search", isinstance(self.search, SearchSettings), "a SearchSettings"),
-        )
-        for name, holds, rule in rules:
-            if not holds:
-                raise SettingError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
+    """How the acquisition is maximised."""
+    pending: Literal["sample", "believer"] = "sample"
+    """What to expect of points under evaluation: a joint posterior sample, or the posterior mean ("believer")."""
+    revisit: bool = False
+    """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
+    prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
+    """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
 
     def initial_size(self, d: int) -> int:
+        """Evaluations of the initial design for ``d`` parameters."""
         return self.n_initial if self.n_initial is not None else max(2 * d, 10)
 
-    def __repr__(self) -> str:
-        width = max(len(f.name) for f in fields(self))
-        lines = [f"    {f.name:<{width}} = {getattr(self, f.name)!r}," for f in fields(self)]
-        return "Settings(\n" + "\n".join(lines) + "\n)"
+    def in_force(self) -> Settings:
+        """These settings with nothing left open: the credit that suits the acquisition."""
+        full = getattr(self.acquisition, "full_credit", False) is True
+        when = "base_mean_below_incumbent" if trades_mean(self.acquisition) else "always"
+        suits: dict[str, Any] = (FULL_CREDIT if full else MODERATE_CREDIT) | {"credit_when": when}
+        return replace(self, credit=_filled(self.credit, suits))
 
+    def describe(self) -> str:
+        """Every setting, one to a line, as a call that makes equal settings."""
+        return spelled_out(self)
+
+
+def at_every_turn(credit: CreditSettings) -> CreditSettings:
+    """Credit for an acquisition that it weighs at every suggestion: moderate where nothing is given."""
+    return _filled(credit, MODERATE_CREDIT | {"credit_when": "always"})
+
+
+def _filled(credit: CreditSettings, values: Mapping[str, Any]) -> CreditSettings:
+    open_fields: dict[str, Any] = {name: value for name, value in values.items() if getattr(credit, name) is None}
+    return replace(credit, **open_fields)
+
+
+DEFAULT = Settings()
 
 PAPER = Settings(
     n_initial=None,  # max(2 d, 10)
     design="random",  # not stated; uniform is the plain reading
-    fit=FitSettings(lengthscale_prior=None, noise_prior=None, signal_prior=None),  # Matern-5/2, maximum likelihood
+    outcome="standardize",
+    surrogate="gp",
+    fit=FitSettings(  # Matern-5/2 by maximum likelihood, at every iteration
+        kernel="matern52",
+        lengthscale_prior=None,
+        noise_prior=None,
+        signal_prior=None,
+        trend_prior=None,
+        learn_signal=True,
+        refit_growth=0.0,
+        max_points=3000,
+        fit_points=1000,
+        max_iterations=100,
+        gradient_tolerance=1e-4,
+    ),
     acquisition=UCB(beta=2.576),
     credit=CreditSettings(
         strength=0.5,  # lambda
@@ -75,37 +134,26 @@ PAPER = Settings(
         floor=0.1,  # r_min
         eps=1e-6,  # eps_c, "a small constant"
         field="knn",
+        credit_when="always",
+        n_features=256,  # not stated
+        path_candidates=None,
+        path_steps=0,
     ),
     search=SearchSettings(
         n_candidates=1000,  # not stated
         quasi_random=False,
         n_local=0,
         n_starts=0,
+        steps=30,  # of no effect without starts
+        separation=0.05,
     ),
+    pending="sample",  # the paper evaluates one point at a time
+    revisit=False,
+    prior_strength=10.0,  # of no effect without a prior
 )
 
-DEFAULT = Settings(
-    outcome="robust",
-    acquisition=Alternate(exploit=LogEI(), explore=JES(), in_mixed=False),
-    fit=FitSettings(
-        noise_prior=LogNormal(mean=-5.0, sd=2.0),
-        trend_prior=LogNormal(mean=-1.0, sd=1.5),
-        refit_growth=0.02,
-        gradient_tolerance=1e-3,
-    ),
-    # full strength, because every other suggestion has no credit at all
-    credit=CreditSettings(
-        strength=1.0,
-        tau=20.0,
-        field="knn-scaled",
-        guides="gambles",
-        path_candidates=64,
-        path_steps=2,
-        n_features=128,
-    ),
-)
-
-PRESETS = {"paper": PAPER, "default": DEFAULT}
+PRESETS: Mapping[str, Settings] = MappingProxyType({"default": DEFAULT, "paper": PAPER})
+"""The settings behind ``preset="default"`` and ``preset="paper"``."""
 
 
 def high_dimensional(settings: Settings) -> Settings:
@@ -117,48 +165,43 @@ def high_dimensional(settings: Settings) -> Settings:
 
 
 def resolve(preset: Any, **overrides: Any) -> Settings:
-    """Settings from a preset's name (or a Settings) with everything that is not None replaced.
+    """Settings in force from a preset's name (or a Settings) with everything that is not None replaced.
 
-    ``credit``, ``fit`` and ``search`` also take a mapping of single fields; ``credit=False`` switches credit off.
-    An acquisition in the place of one that takes turns has the paper's moderate credit, unless given; but Thompson
-    sampling, which explores most, keeps all of it.
+    ``credit``, ``fit`` and ``search`` take an object, which stands as it is, or a mapping, which changes single fields
+    of the preset's; from the default preset both mean the same. ``credit=False`` switches credit off.
     """
-    if isinstance(preset, str):
-        if preset not in PRESETS:
-            raise SettingError(f"preset must be one of {sorted(PRESETS)}, got {preset!r}.")
-        settings = PRESETS[preset]
-    elif isinstance(preset, Settings):
-        settings = preset
-    else:
-        raise SettingError(f"preset must be a name or a Settings, got {preset!r}.")
+    settings, known = _preset(preset), {f.name for f in fields(Settings)}
     for name in overrides:
-        if name in OUT_OF_SCOPE:
-            raise UnsupportedError(f"several objectives and outcome constraints are out of scope, got {name}=.")
-        if name not in {f.name for f in fields(Settings)}:
-            raise SettingError(f"there is no setting {name!r}; there are {sorted(f.name for f in fields(Settings))}.")
+        if name not in known:
+            raise unknown_keyword(name, known)
     changes = {name: value for name, value in overrides.items() if value is not None}
     if "acquisition" in changes:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
-        if isinstance(settings.acquisition, Alternate) and not isinstance(
-            changes["acquisition"], Alternate | ThompsonSampling
-        ):
-            settings = replace(settings, credit=at_every_turn(settings.credit))
     if isinstance(changes.get("credit"), bool):
-        changes["credit"] = replace(settings.credit, strength=settings.credit.strength if changes["credit"] else 0.0)
+        changes["credit"] = _switched(settings.credit, changes["credit"])
     for name in ("credit", "fit", "search"):
         if isinstance(changes.get(name), Mapping):
             changes[name] = _replace_fields(name, getattr(settings, name), changes[name])
-    return replace(settings, **changes)
+    return replace(settings, **changes).in_force()
 
 
-def at_every_turn(credit: CreditSettings) -> CreditSettings:
-    """Credit of an alternation, moderated for an acquisition that is weighed at every suggestion."""
-    return replace(credit, strength=min(credit.strength, 0.5), tau=min(credit.tau, 5.0))
+def _preset(preset: Any) -> Settings:
+    if preset is None or isinstance(preset, Settings):
+        return DEFAULT if preset is None else preset
+    if isinstance(preset, str) and preset in PRESETS:
+        return PRESETS[preset]
+    raise SettingError(f"preset must be one of {sorted(PRESETS)} or a Settings, got {shown(preset)}.")
+
+
+def _switched(credit: CreditSettings, on: bool) -> CreditSettings:
+    if not on:
+        return replace(credit, strength=0.0)
+    return replace(credit, strength=None) if credit.strength == 0.0 else credit  # type: ignore[arg-type]
 
 
 def _replace_fields(name: str, current: Any, changes: Mapping[str, Any]) -> Any:
     known = {f.name for f in fields(current)}
     for key in changes:
         if key not in known:
-            raise SettingError(f"{name} has no setting {key!r}; it has {sorted(known)}.")
+            raise unknown_keyword(key, known, of=name)
     return replace(current, **changes)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ccgbo.errors import MissingExtraError, NoObservationsError
+from ccgbo.errors import MissingExtraError, NoObservationsError, UnsupportedError
+from ccgbo.text import count, printable, reason, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +70,11 @@ class Trial:
     origin: Origin = "model"
     explanation: Explanation | None = field(default=None, repr=False)
 
+    @property
+    def reason(self) -> str | None:
+        """Why it failed, in one line that is safe to show; None unless it did."""
+        return reason(self.error) if self.state == "failed" else None
+
     def with_outcome(self, **changes: Any) -> Trial:
         return replace(self, **changes)
 
@@ -108,12 +116,13 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What an optimisation found."""
+    """What an optimisation found, and the optimizer that found it: figures and reports take a result as it is."""
 
     trials: tuple[Trial, ...]
     direction: Direction
     recommendation: Recommendation | None = None
     stopped: str = "all trials done"
+    found_by: Any = field(default=None, repr=False, compare=False)  # the optimizer itself, see optimizer()
 
     @property
     def best_trial(self) -> Trial:
@@ -132,28 +141,79 @@ class Result:
         assert value is not None
         return value
 
+    def optimizer(self) -> Any:
+        """A copy of the optimizer, for looking and for going on; of a study that went on since, as it is now."""
+        return copy.deepcopy(self._optimizer())
+
+    def recommend(self) -> Recommendation:
+        """The evaluated point with the best posterior mean."""
+        if self.recommendation is None:
+            raise NoObservationsError("no trial has a value yet.")
+        return self.recommendation
+
+    def credits(self) -> list[CreditRow]:
+        """How much each observation tells about where the optimum is."""
+        rows: list[CreditRow] = self._optimizer().credits()
+        return rows
+
+    def explain(self, trial: Trial | int) -> Explanation:
+        """Why this point was suggested, as the model saw it then."""
+        why: Explanation = self._optimizer().explain(trial)
+        return why
+
+    def _optimizer(self) -> Any:
+        if self.found_by is None:
+            raise UnsupportedError(
+                "this result came without its optimizer: it was made by hand, or pickled although a constraint or a "
+                "prior of its optimizer is a function that cannot be pickled."
+            )
+        return self.found_by
+
     def to_dataframe(self) -> pd.DataFrame:
         """One row per trial; needs pandas."""
         return trials_to_dataframe(self.trials)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            found_by = pickle.dumps(self.found_by)
+        except Exception:  # a lambda as a constraint must not keep the values from being saved
+            found_by = pickle.dumps(None)
+        return _unpickled, (self.trials, self.direction, self.recommendation, self.stopped, found_by)
+
     def __repr__(self) -> str:
         done = sum(t.state == "complete" for t in self.trials)
-        failed = sum(t.state == "failed" for t in self.trials)
-        head = f"Result: {done} trials" + (f", {failed} failed" if failed else "") + f" ({self.stopped})"
-        best = best_of(self.trials, self.direction)
+        failed = [t for t in self.trials if t.state == "failed"]
+        head = f"Result: {count(done, 'trial')}" + (f", {len(failed)} failed" if failed else "") + f" ({self.stopped})"
+        best, r = best_of(self.trials, self.direction), self.recommendation
         if best is None:
-            return head + "\n  no value yet"
-        lines = [head, f"  best value   {best.value:.6g}   (trial {best.id}, {self.direction}d)"]
-        width = max((len(name) for name in best.params), default=0)
-        lines += [f"    {name:<{width}} = {_short(value)}" for name, value in best.params.items()]
-        if self.recommendation is not None:
-            r = self.recommendation
+            lines = [head, "  no value yet"]
+        else:
+            lines = [head, f"  best value   {best.value:.6g}   (trial {best.id}, {self.direction}d)"]
+            lines += _assignments(best.params)
+        if r is not None:
             lines.append(f"  recommended  trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model")
+            lines += _assignments(r.params) if best is None or r.trial_id != best.id else []
+        if failed:
+            lines.append(f"  last error   trial {failed[-1].id}: {shorten(reason(failed[-1].error), 200)}")
         return "\n".join(lines)
 
 
+def _unpickled(
+    trials: tuple[Trial, ...], direction: Direction, r: Recommendation | None, stopped: str, found_by: bytes
+) -> Result:
+    return Result(
+        trials=trials, direction=direction, recommendation=r, stopped=stopped, found_by=pickle.loads(found_by)
+    )
+
+
+def _assignments(params: Mapping[str, Any]) -> list[str]:
+    names = [printable(name) for name in params]
+    width = max(map(len, names), default=0)
+    return [f"    {name:<{width}} = {_short(value)}" for name, value in zip(names, params.values())]
+
+
 def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+    return f"{value:.6g}" if isinstance(value, float) else printable(repr(value))
 
 
 def best_of(trials: Iterable[Trial], direction: Direction) -> Trial | None:

@@ -1,9 +1,9 @@
 """The inner maximiser of an acquisition over a space.
 
-    scatter    a finite set that fills the space (all of it, where it is a small grid)
-    near       points around given centres, for the neighbourhoods of credited observations
-    maximise   the best of a finite set, then gradient steps over the continuous part in turn with exhaustive or
-               neighbour moves over the discrete part; points that are taken are passed over
+    global_candidates      a finite set that fills the space (all of it, where it is a small grid)
+    local_candidates       points around given centres, for the neighbourhoods of credited observations
+    optimize_acquisition   the best of a finite set, then gradient steps over the continuous part in turn with
+                           exhaustive or neighbour moves over the discrete part; excluded points are passed over
 
 Everything is a pure function of its arguments and the generator it is handed.
 """
@@ -12,46 +12,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ccgbo.acquisition.base import Score, value_and_gradient
+from ccgbo.acquisition.base import BoundAcquisition, value_and_gradient
 from ccgbo.ascent import ascend
 from ccgbo.design import shifted_sobol
-from ccgbo.errors import SettingError, SpaceExhaustedError
+from ccgbo.errors import SpaceExhaustedError
+from ccgbo.log import report_once
 from ccgbo.space import Categorical, Space
 from ccgbo.space.feasible import walk_feasible
-from ccgbo.surrogate.linalg import report_once
+from ccgbo.validation import AtLeast, AtMost, Below, Validated
 
 Array = NDArray[np.float64]
 
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
 FULL_MOVES = 16  # a discrete parameter with up to this many values is tried at each of them
+FULL_CHOICES = 256  # a categorical with up to this many
+SOME_CHOICES = 32  # of a larger one: the choices of this many good candidates, and as many at random
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSettings:
-    """How the acquisition is maximised."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchSettings(Validated):
+    """How the acquisition is maximised; what is not given is what the default preset has."""
 
-    n_candidates: int = 512
-    quasi_random: bool = True  # False: uniform draws, as in the paper
-    n_local: int = 96  # candidates around credited points
-    n_starts: int = 4  # of gradient ascent and neighbour moves; 0 takes the best candidate as it is
-    steps: int = 30  # gradient steps
-    separation: float = 0.05  # kept from points under evaluation, see Taken.apart
+    n_candidates: Annotated[int, AtLeast(1), AtMost(100_000)] = 512
+    """Points over the whole space at which the acquisition is computed first."""
+    quasi_random: bool = True
+    """Whether they are a Sobol set; False draws them uniformly, as the paper does."""
+    n_local: Annotated[int, AtLeast(0), AtMost(100_000)] = 96
+    """Further points around the most credited observations."""
+    n_starts: Annotated[int, AtLeast(0), AtMost(10_000)] = 4
+    """Best candidates that gradient ascent and neighbour moves start from; 0 takes the best candidate as it is."""
+    steps: Annotated[int, AtLeast(0), AtMost(100_000)] = 30
+    """Gradient steps from each start at most."""
+    separation: Annotated[float, AtLeast(0), Below(0.5)] = 0.05
+    """Distance kept from points under evaluation, as a fraction of each range; less where there are many."""
 
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.separation < 0.5:
-            raise SettingError(f"SearchSettings.separation must be in [0, 0.5), got {self.separation!r}.")
-        for name, least in (("n_candidates", 1), ("n_local", 0), ("n_starts", 0), ("steps", 0)):
-            if getattr(self, name) < least:
-                raise SettingError(f"SearchSettings.{name} must be >= {least}, got {getattr(self, name)!r}.")
 
-
-def scatter(space: Space, settings: SearchSettings, rng: np.random.Generator) -> Array:  # (m, d) snapped
+def global_candidates(space: Space, settings: SearchSettings, rng: np.random.Generator) -> Array:  # (m, d) snapped
     """Candidates over the whole space."""
     grid = space.grid(limit=SMALL_GRID)
     if grid is not None:
@@ -61,7 +64,7 @@ def scatter(space: Space, settings: SearchSettings, rng: np.random.Generator) ->
     return space.snap(shifted_sobol(space.d, settings.n_candidates, rng))
 
 
-def near(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
+def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
     """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates."""
     if n == 0 or len(centres) == 0 or space.grid_size_at_most(SMALL_GRID):
         return np.empty((0, space.d))
@@ -73,11 +76,11 @@ def near(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Arra
     for j in space.discrete:  # a small step seldom leaves a cell: draw anew instead, half of the time
         redraw = rng.random(n) < 0.5
         moved[:, j] = np.where(redraw, fresh[:, j], moved[:, j])
-    U = space.snap(np.clip(np.where(changed, moved, base), 0.0, 1.0))
+    U = space.repair(space.snap(np.clip(np.where(changed, moved, base), 0.0, 1.0)))
     return U[space.feasible(U)] if space.constraints else U
 
 
-class Taken:
+class Excluded:
     """Points that must not be suggested again, and points under evaluation, from which a batch keeps its distance."""
 
     def __init__(self, F: Array, space: Space, pending: Array | None = None, separation: float = 0.0) -> None:
@@ -90,17 +93,17 @@ class Taken:
                 separation * len(self._pending) ** (-1.0 / len(columns)), space.tolerance[columns[0]]
             )
 
-    def free(self, f: Array) -> bool:  # (p,)
+    def is_new(self, f: Array) -> bool:  # (p,)
         return _away(f, self._F, self._space.tolerance)
 
-    def apart(self, f: Array) -> bool:  # (p,)
+    def keeps_distance(self, f: Array) -> bool:  # (p,)
         """Free, and outside the box of half-width separation / k^(1/d) around each of the k pending points.
 
         k such boxes hold (2 separation)^d of the space at most, however many points are pending.
         """
-        return self.free(f) and _away(f, self._pending, self._radius)
+        return self.is_new(f) and _away(f, self._pending, self._radius)
 
-    def free_rows(self, F: Array) -> NDArray[np.bool_]:  # (m, p) -> (m,)
+    def new_rows(self, F: Array) -> NDArray[np.bool_]:  # (m, p) -> (m,)
         if not len(self._F):
             return np.ones(len(F), dtype=bool)
         # scaled by the tolerances, "in every column" is one ball of the maximum norm
@@ -113,31 +116,32 @@ def _away(f: Array, F: Array, radius: Array) -> bool:  # (p,), (k, p), (p,)
     return not len(F) or bool((np.abs(F - f) > radius).any(axis=1).all())
 
 
-def maximise(
-    score: Score,
+def optimize_acquisition(
+    acquisition: BoundAcquisition,
     space: Space,
     U: Array,  # (m, d) candidates, snapped and feasible
     values: Array,  # (m,) their scores
     settings: SearchSettings,
-    taken: Taken,
+    excluded: Excluded,
     *,
-    scale: Array,  # (p,) lengthscales of the model
+    unit: Array,  # (p,) distance that counts as one along each column
     rng: np.random.Generator,
 ) -> Array:  # (d,)
-    """The best point found that is not taken."""
+    """The best point found that is not excluded."""
     values = _finite(values)
     order = np.argsort(-values, kind="stable")
     if settings.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
         starts = order[: settings.n_starts]
-        refined, refined_values = _refine(score, space, U[starts], values[starts], settings, scale, rng)
+        good = U[order[:SOME_CHOICES]]
+        refined, refined_values = _refine(acquisition, space, U[starts], values[starts], good, settings, unit, rng)
         U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
         order = np.argsort(-values, kind="stable")
-    for allowed in (taken.apart, taken.free):
+    for allowed in (excluded.keeps_distance, excluded.is_new):
         for i in order:
             if allowed(space.features(U[i : i + 1])[0]):
                 result: Array = U[i]
                 return result
-    return any_free(U[order], space, taken, rng)
+    return any_new(U[order], space, excluded, rng)
 
 
 def _finite(values: Array) -> Array:
@@ -151,12 +155,13 @@ def _finite(values: Array) -> Array:
 
 
 def _refine(
-    score: Score,
+    acquisition: BoundAcquisition,
     space: Space,
     U: Array,
     values: Array,
+    good: Array,
     settings: SearchSettings,
-    scale: Array,
+    unit: Array,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Gradient steps and discrete moves in turn, until neither helps."""
@@ -164,23 +169,27 @@ def _refine(
     for _ in range(rounds):
         before = values
         if len(space.continuous):
-            U, values = _climb(score, space, U, values, settings.steps, scale)
+            U, values = _gradient_ascent(acquisition, space, U, values, settings.steps, unit)
         if len(space.discrete):
-            U, values = _hop(score, space, U, values, rng)
+            U, values = _discrete_local_search(acquisition, space, U, values, good, rng)
         if np.all(values <= before):
             break
     return U, values
 
 
-def _climb(score: Score, space: Space, U: Array, values: Array, steps: int, scale: Array) -> tuple[Array, Array]:
+def _gradient_ascent(
+    acquisition: BoundAcquisition, space: Space, U: Array, values: Array, steps: int, unit: Array
+) -> tuple[Array, Array]:
     """Gradient ascent over the active continuous coordinates; an infeasible end is drawn back towards its start."""
     F = space.features(U)
-    end_F, end_values = ascend(lambda x: value_and_gradient(score, x), F, movable(space, U), scale=scale, steps=steps)
+    end_F, end_values = ascend(
+        lambda x: value_and_gradient(acquisition, x), F, movable(space, U), unit=unit, steps=steps
+    )
     end = U.copy()
     end[:, space.continuous] = end_F[:, space.continuous_columns]
     if space.constraints:
         end = _pull_back(space, U, end)
-        end_values = score(space.features(end))
+        end_values = acquisition(space.features(end))
     end_values = _finite(end_values)
     better = end_values > values
     return np.where(better[:, None], end, U), np.where(better, end_values, values)
@@ -190,7 +199,7 @@ def _pull_back(space: Space, start: Array, end: Array) -> Array:
     """The farthest of the points 1, 1/2, 1/4, ... of the way that is feasible; the start is."""
     out, share, open_rows = start.copy(), 1.0, np.arange(len(start))
     while len(open_rows) and share > 1e-3:
-        tried = space.snap(start[open_rows] + share * (end[open_rows] - start[open_rows]))
+        tried = space.repair(space.snap(start[open_rows] + share * (end[open_rows] - start[open_rows])))
         ok = space.feasible(tried)
         out[open_rows[ok]] = tried[ok]
         open_rows, share = open_rows[~ok], share / 2.0
@@ -204,19 +213,25 @@ def movable(space: Space, U: Array) -> NDArray[np.bool_]:  # (m, p)
     return mask
 
 
-def _hop(
-    score: Score, space: Space, U: Array, values: Array, rng: np.random.Generator, most: int = 8
+def _discrete_local_search(
+    acquisition: BoundAcquisition,
+    space: Space,
+    U: Array,
+    values: Array,
+    good: Array,
+    rng: np.random.Generator,
+    most: int = 8,
 ) -> tuple[Array, Array]:
     """Steepest ascent over single discrete moves, for every start."""
     U, values = U.copy(), values.copy()
     for i in range(len(U)):
         for _ in range(most):
-            moves = _moves(space, U[i], rng)
+            moves = _neighbours(space, U[i], good, rng)
             if space.constraints:
                 moves = moves[space.feasible(moves)]
             if not len(moves):
                 break
-            found = _finite(score(space.features(moves)))
+            found = _finite(acquisition(space.features(moves)))
             best = int(found.argmax())
             if found[best] <= values[i]:
                 break
@@ -224,8 +239,11 @@ def _hop(
     return U, values
 
 
-def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
-    """Every point that differs from u in one discrete parameter: all its values if few, else near and random ones."""
+def _neighbours(space: Space, u: Array, good: Array, rng: np.random.Generator) -> Array:
+    """Points that differ from u in one discrete parameter: all its values if few, else near and random ones.
+
+    Of many choices those of the good candidates and some at random: to the model all that were never tried are alike.
+    """
     active = space.active(u[None, :])[0] if space.conditional else np.ones(space.d, dtype=bool)
     rows = []
     for j in space.discrete:
@@ -233,8 +251,12 @@ def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
             continue
         p = space.parameters[j]
         here = float(p.index_of_unit(u[j : j + 1])[0])
-        if p.size <= FULL_MOVES or isinstance(p, Categorical):
+        if p.size <= (FULL_CHOICES if isinstance(p, Categorical) else FULL_MOVES):
             index = np.arange(p.size, dtype=float)
+        elif isinstance(p, Categorical):
+            index = np.unique(
+                np.concatenate([p.index_of_unit(good[:, j]), np.floor(rng.random(SOME_CHOICES) * p.size)])
+            )
         else:
             strides = np.unique(np.rint(np.array([1, 2, 4, 0.03 * p.size, 0.1 * p.size])))
             index = np.concatenate([here + strides, here - strides, np.floor(rng.random(4) * p.size)])
@@ -246,10 +268,10 @@ def _moves(space: Space, u: Array, rng: np.random.Generator) -> Array:
     return space.snap(np.concatenate(rows)) if rows else np.empty((0, space.d))
 
 
-def any_free(U: Array, space: Space, taken: Taken, rng: np.random.Generator) -> Array:
-    """A point that is not taken, when the search found none: the first such of U, or of all there are."""
+def any_new(U: Array, space: Space, excluded: Excluded, rng: np.random.Generator) -> Array:
+    """A point that is not excluded, when the search found none: the first such of U, or of all there are."""
     for points in _pools(U, space, rng):
-        open_rows = np.flatnonzero(taken.free_rows(space.features(points)))
+        open_rows = np.flatnonzero(excluded.new_rows(space.features(points)))
         if len(open_rows):
             chosen: Array = points[open_rows[0]]
             return chosen

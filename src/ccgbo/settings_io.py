@@ -7,10 +7,10 @@ stored is withheld: its place says so, and whoever opens the study passes it aga
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
-from ccgbo.acquisition import ACQUISITIONS, Acquisition, Context, Scale, Score
+from ccgbo.acquisition import ACQUISITIONS, Acquisition, BoundAcquisition, Codomain, Context, Schedule
 from ccgbo.acquisition.factors import Gaussian
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import SettingError, StorageError
@@ -18,6 +18,7 @@ from ccgbo.presets import Settings
 from ccgbo.search import SearchSettings
 from ccgbo.space import LinearConstraint, Space, space_from_dict, space_to_dict
 from ccgbo.surrogate.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.validation import AtLeast, Validated, number, shown
 
 TYPES: dict[str, type] = {
     "settings": Settings,
@@ -30,17 +31,18 @@ TYPES: dict[str, type] = {
 }
 TAGS = {cls: tag for tag, cls in TYPES.items()}
 WITHHELD = "withheld"
+DEEPEST = 32  # nesting of settings that can be meant
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld:
+class Withheld(Validated):
     """Stands for a user's own acquisition that was not passed on opening."""
 
     name: str
-    scale: Scale = "real"
+    codomain: Codomain = "real"
     needs_optima: bool = False
 
-    def bind(self, context: Context) -> Score:  # noqa: ARG002
+    def bind(self, context: Context) -> BoundAcquisition:  # noqa: ARG002
         raise SettingError(f"acquisition {self.name} is not stored in a study file: pass acquisition= again.")
 
 
@@ -48,7 +50,7 @@ class Withheld:
 
 
 def settings_to_dict(settings: Settings) -> dict[str, Any]:
-    """Plain data that :func:`settings_from_dict` reads back."""
+    """Plain data that ``settings_from_dict`` reads back."""
     data: dict[str, Any] = _encode(settings)
     return data
 
@@ -62,11 +64,15 @@ def _encode(value: Any) -> Any:
     return {"type": tag} | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
 
 
-def settings_from_dict(data: Mapping[str, Any], acquisition: Acquisition | None = None) -> Settings:
-    """Settings from what :func:`settings_to_dict` gave; ``acquisition`` fills in for one that was withheld."""
-    settings = _decode(data)
+def settings_from_dict(data: Any, acquisition: Acquisition | Schedule | None = None) -> Settings:
+    """Settings from what ``settings_to_dict`` gave; ``acquisition`` fills in for one that was withheld.
+
+    A field that is missing has its default. Anything else that is not as it was written is a StorageError or, where a
+    value breaks its rule, a SettingError, both naming the field.
+    """
+    settings = _decode("settings", data)
     if not isinstance(settings, Settings):
-        raise StorageError(f"a study's settings must be stored as settings, got {data.get('type')!r}.")
+        raise StorageError(f"a study's settings must be stored as settings, got {shown(data)}.")
     if acquisition is None or not has_withheld(data.get("acquisition")):
         return settings
     if _encode(acquisition) != data["acquisition"]:
@@ -81,21 +87,24 @@ def has_withheld(data: Any) -> bool:
     return data.get("type") == WITHHELD or any(has_withheld(value) for value in data.values())
 
 
-def _decode(data: Any) -> Any:
-    if not isinstance(data, Mapping):
+def _decode(path: str, data: Any) -> Any:
+    if data is None or isinstance(data, str | bool | int | float):
         return data
-    rest = {name: _decode(value) for name, value in data.items() if name != "type"}
+    if not isinstance(data, Mapping) or not all(isinstance(name, str) for name in data) or path.count(".") > DEEPEST:
+        raise StorageError(f"the study's {path} must be a value or a mapping of fields, got {shown(data)}.")
     tag = data.get("type")
-    if tag == WITHHELD:
-        return Withheld(**rest)
-    if tag not in TYPES:
-        raise StorageError(f"the study uses {tag!r}, which this ccgbo does not know: upgrade it.")
-    cls = TYPES[tag]
-    assert is_dataclass(cls)
-    unknown = set(rest) - {f.name for f in fields(cls)}
-    if unknown:
-        raise StorageError(f"the study uses the setting {tag}.{sorted(unknown)[0]}, unknown to this ccgbo: upgrade it.")
-    return cls(**rest)
+    if tag != WITHHELD and not (isinstance(tag, str) and tag in TYPES):
+        raise StorageError(f"the study's {path} uses {shown(tag)}, which this ccgbo does not know: upgrade it.")
+    cls: Any = Withheld if tag == WITHHELD else TYPES[tag]
+    known = {f.name: f for f in fields(cls)}
+    rest = {name: value for name, value in data.items() if name != "type"}
+    for name in rest:
+        if name not in known:
+            raise StorageError(f"the study uses the setting {path}.{name}, unknown to this ccgbo: upgrade it.")
+    for name, f in known.items():
+        if name not in rest and f.default is MISSING and f.default_factory is MISSING:
+            raise StorageError(f"the study's {path} has no {name}: the file is damaged.")
+    return cls(**{name: _decode(f"{path}.{name}", value) for name, value in rest.items()})
 
 
 def name_of(thing: Any) -> str:
@@ -121,11 +130,26 @@ def prior_to_dict(prior: Any) -> dict[str, Any] | None:
     return out
 
 
-def prior_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: {choice: mass for choice, mass in belief["choices"]} if "choices" in belief else Gaussian(**belief)  # noqa: C416
-        for name, belief in data.items()
-    }
+def prior_from_dict(data: Any) -> dict[str, Any]:
+    """A prior from what ``prior_to_dict`` gave; a StorageError or SettingError names the parameter otherwise."""
+    if not isinstance(data, Mapping):
+        raise StorageError(f"the study's prior must be a mapping of parameters, got {shown(data)}.")
+    return {name: _belief(name, belief) for name, belief in data.items()}
+
+
+def _belief(name: Any, data: Any) -> Any:
+    if isinstance(data, Mapping) and set(data) == {"mean", "sd"}:
+        return Gaussian(data["mean"], data["sd"])
+    pairs = data.get("choices") if isinstance(data, Mapping) else None
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise StorageError(f"the study's prior of {shown(name)} cannot be read: {shown(data)}.")
+    return {_choice(name, choice): number(f"the study's prior[{name!r}]", mass, AtLeast(0)) for choice, mass in pairs}
+
+
+def _choice(name: Any, choice: Any) -> Any:
+    if choice is None or isinstance(choice, str | bool | int | float):
+        return choice
+    raise StorageError(f"the study's prior of {shown(name)} must name choices, got {shown(choice)}.")
 
 
 # -- space

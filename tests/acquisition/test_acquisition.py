@@ -26,10 +26,10 @@ from ccgbo.acquisition import (
 )
 from ccgbo.acquisition.analytic import log_h
 from ccgbo.credit.field import FIELDS, CreditSettings, credit_factor
-from ccgbo.credit.proxy import Optima, maximise_paths
 from ccgbo.credit.scores import score
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.optima import Optima, maximise_paths
 from ccgbo.surrogate.paths import draw_paths
 
 
@@ -53,9 +53,9 @@ def test_gradients_match_finite_differences_plain_and_weighted(
     if field is not None:
         assert ctx.optima is not None
         credit = score(*gp.at_observations(), ctx.optima.z).credit
-        factor = credit_factor(gp, credit, CreditSettings(tau=3.0, field=field), 4)
+        factor = credit_factor(gp, credit, CreditSettings(strength=0.5, tau=3.0, field=field), 4)
     base, x = acquisition.bind(ctx), rng.random((100, 3))
-    weighted, _ = weigh(base, base(x), acquisition.scale, [factor], x)
+    weighted, _ = weigh(base, base(x), acquisition.codomain, [factor], x)
     x, h = rng.random((6, 3)), 1e-3 if name == "ts" else 1e-5
     value, gradient = value_and_gradient(weighted, x)
     np.testing.assert_allclose(value, weighted(x), rtol=1e-6, atol=1e-6)
@@ -139,12 +139,12 @@ def test_nonnegative_acquisitions_are_nonnegative(acquisition: ccgbo.EI, rng: np
 class ProbabilityOfImprovement:
     """The acquisition of the module's documentation, without a gradient."""
 
-    scale = "nonnegative"
+    codomain = "nonnegative"
     needs_optima = False
 
     def bind(self, context: Context):  # type: ignore[no-untyped-def]
         def probability(x: np.ndarray) -> np.ndarray:
-            mean, std = context.gp.predict(x)
+            mean, std = context.posterior.predict(x)
             return ndtr((mean - context.incumbent) / std)
 
         return probability
@@ -168,15 +168,15 @@ def test_central_differences_serve_a_score_without_gradient(rng: np.random.Gener
 def test_unknown_and_malformed_acquisitions_are_refused_by_name() -> None:
     with pytest.raises(SettingError, match=r"acquisition must be one of .* got 'pi'"):
         get_acquisition("pi")
-    with pytest.raises(SettingError, match=r"must be a name or have .bind"):
+    with pytest.raises(SettingError, match=r"must be a name or an acquisition: an object with .bind"):
         get_acquisition(3)
-    with pytest.raises(SettingError, match=r"UCB.beta must be a finite number >= 0, got -1"):
+    with pytest.raises(SettingError, match=r"UCB.beta must be a number in \[0, 1000000\], got -1"):
         UCB(beta=-1)
 
 
 def test_alternate_explores_with_credit_every_other_time_and_exploits_without() -> None:
     box, turns = {"x": (0.0, 1.0), "y": (0.0, 1.0)}, ccgbo.Alternate(explore=UCB())
-    opt = ccgbo.Optimizer(box, acquisition=turns, credit={"guides": "always"}, seed=0)
+    opt = ccgbo.Optimizer(box, acquisition=turns, credit={"credit_when": "always"}, seed=0)
     for _ in range(16):
         trial = opt.ask()
         opt.tell(trial, math.sin(7 * trial.params["x"]) - trial.params["y"] ** 2)
@@ -196,5 +196,5 @@ def test_the_default_exploits_at_every_turn_where_there_are_categoricals() -> No
 
 
 def test_alternate_needs_a_period_of_two_or_more() -> None:
-    with pytest.raises(SettingError, match=r"Alternate.period must be >= 2, got 1"):
+    with pytest.raises(SettingError, match=r"Alternate.period must be a whole number >= 2, got 1"):
         ccgbo.Alternate(period=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from ccgbo.acquisition import Context
 from ccgbo.bench.baselines import METHODS, get_method
-from ccgbo.bench.baselines.base import Initial, SurrogateLoop
+from ccgbo.bench.baselines.base import Initial
 from ccgbo.bench.baselines.belief import GaussianBelief
-from ccgbo.bench.baselines.colabo import BeliefLoop, belief_weights, monte_carlo_ucb
-from ccgbo.bench.baselines.forgetting import FadingGP, ForgettingLoop
-from ccgbo.bench.baselines.outlier import NU, OutlierLoop, find_outliers, robust_posterior
-from ccgbo.bench.baselines.pibo import PriorWeightedLoop
-from ccgbo.bench.baselines.resetting import ResettingLoop, block_length
-from ccgbo.bench.baselines.wgp import WeightedLoop, weighted_posteriors
+from ccgbo.bench.baselines.colabo import belief_weights, monte_carlo_ucb
+from ccgbo.bench.baselines.forgetting import FadingGP
+from ccgbo.bench.baselines.outlier import NU, WithoutOutliers, find_outliers, robust_posterior
+from ccgbo.bench.baselines.pibo import pibo
+from ccgbo.bench.baselines.resetting import ResettingUCB, block_length
+from ccgbo.bench.baselines.wgp import weighted_posteriors
 from ccgbo.errors import SettingError
+from ccgbo.history import Data
 from ccgbo.presets import PAPER, resolve
 from ccgbo.space import Float, Space
 from ccgbo.surrogate.gp import GP, Hyper
@@ -51,6 +54,10 @@ def run(searcher: Any, steps: int, f: Any = bump) -> list[dict[str, float]]:
     return points
 
 
+def searcher(name: str, seed: int, **options: Any) -> Any:
+    return get_method(name, search={"n_candidates": 200}, **options).make(SPACE, seed, design())
+
+
 def posterior_of(n: int = 12, noise: float = 0.01, seed: int = 3) -> GP:
     rng = np.random.default_rng(seed)
     X = rng.random((n, 2))
@@ -78,24 +85,18 @@ def test_the_same_seed_asks_for_the_same_points(name: str) -> None:
     assert first == second
 
 
-def test_the_shared_loop_unchanged_is_the_optimizer_without_credit_bit_for_bit() -> None:
-    ours = run(SurrogateLoop(SPACE, 7, design(), SMALL), 8)
-    engine = run(get_method("ucb", search={"n_candidates": 200}).make(SPACE, 7, design()), 8)
-    assert ours == engine
-
-
 @pytest.mark.parametrize(
-    ("loop", "options"),
+    ("name", "options"),
     [
-        (WeightedLoop, {"eta": 1.0}),
-        (ResettingLoop, {"eps": 0.0}),
-        (ForgettingLoop, {"eps": 0.0}),
-        (OutlierLoop, {"every": 1000}),
-        (PriorWeightedLoop, {"strength": 0.0}),
+        ("wgp", {"eta": 1.0}),
+        ("rgp", {"eps": 0.0}),
+        ("tvgp", {"eps": 0.0}),
+        ("outlier", {"every": 1000}),
+        ("pibo", {"strength": 0.0}),
     ],
 )
-def test_each_baseline_without_its_own_idea_is_gp_ucb(loop: Any, options: dict[str, Any]) -> None:
-    assert run(loop(SPACE, 7, design(), SMALL, **options), 8) == run(SurrogateLoop(SPACE, 7, design(), SMALL), 8)
+def test_each_baseline_without_its_own_idea_is_gp_ucb(name: str, options: dict[str, Any]) -> None:
+    assert run(searcher(name, 7, **options), 8) == run(searcher("ucb", 7), 8)
 
 
 def test_unknown_names_and_options_are_refused_by_name() -> None:
@@ -148,24 +149,16 @@ def test_the_block_length_follows_the_rate_of_change() -> None:
 
 
 def test_rgp_resets_at_the_end_of_each_block() -> None:
-    loop = ResettingLoop(SPACE, 2, design(10), SMALL, block=4)
-    starts = []
-    for _ in range(10):
-        starts.append(loop.start)
-        run(loop, 1)
-    assert starts == [0] * 4 + [14] * 4 + [18] * 2
+    ucb = ResettingUCB(beta=2.0, block=4)
+    assert [ucb.start(t, 10 + t) for t in range(10)] == [0] * 4 + [14] * 4 + [18] * 2
 
 
 def test_rgp_after_a_reset_does_not_know_what_it_saw() -> None:
-    loop = ResettingLoop(SPACE, 2, design(10), SMALL, block=4)
-    run(loop, 4)
-    model = loop.model()
-    here = loop.history.data().F
-    fresh = loop.score(model, here)(here)
-    np.testing.assert_array_equal(fresh, np.full(len(here), loop.beta * math.sqrt(model.gp.hyper.signal)))
-    run(loop, 1)
-    model = loop.model()
-    after = loop.score(model, here)(loop.history.data().F)
+    ucb, gp = ResettingUCB(beta=2.0, block=4), posterior_of(14)
+    context = Context(gp, 0.0, None, np.random.default_rng(0), t=4)
+    np.testing.assert_array_equal(ucb.bind(context)(gp.X), np.full(14, 2.0 * math.sqrt(gp.hyper.signal)))
+    later = gp.condition(np.array([[0.5, 0.5]]), np.array([-1.0]))
+    after = ucb.bind(replace(context, posterior=later, t=5))(later.X)
     assert after[-1] < after[:10].max()  # only the one point of the new block is known
 
 
@@ -220,14 +213,11 @@ def test_outlier_drops_nothing_from_clean_data(seed: int) -> None:
 def test_the_gaussian_model_of_the_outlier_loop_is_without_the_outlier() -> None:
     X, y = clean_run()
     y[11] += 8.0
-    initial = [({"a": float(a), "b": float(b)}, float(v)) for (a, b), v in zip(X[:20], y[:20], strict=True)]
-    loop = OutlierLoop(SPACE, 0, initial, SMALL, every=10)
-    for (a, b), v in zip(X[20:], y[20:], strict=True):
-        loop.tell({"a": float(a), "b": float(b)}, float(v))
-    model = loop.model()
-    assert loop.outliers.tolist() == [11]
-    assert len(model.gp.y) == 29
-    assert not (X[11] == model.gp.X).all(axis=1).any()
+    data = Data(X, X, y, np.full(30, np.nan))
+    model = WithoutOutliers(n_initial=20, every=10).build(data, (), SMALL)
+    assert sorted(set(range(30)) - set(model.rows.tolist())) == [11]
+    assert len(model.posterior.y) == 29
+    assert not (X[11] == model.posterior.X).all(axis=1).any()
 
 
 def test_the_robust_mode_is_a_stationary_point_of_the_posterior() -> None:
@@ -257,8 +247,8 @@ def test_the_laplace_approximation_is_close_to_the_exact_posterior_of_one_point(
 
 def test_pibo_follows_a_good_prior() -> None:
     good = GaussianBelief.at(SPACE, {"a": 0.7, "b": 0.3}, 0.1)
-    first = run(PriorWeightedLoop(SPACE, 3, design(), SMALL, belief=good), 3)
-    plain = run(SurrogateLoop(SPACE, 3, design(), SMALL), 3)
+    first = run(searcher("pibo", 3, belief=good), 3)
+    plain = run(searcher("ucb", 3), 3)
     far = [max(abs(p["a"] - 0.7), abs(p["b"] - 0.3)) for p in first]
     assert max(far) < 0.15
     assert sum(bump(p) for p in first) > sum(bump(p) for p in plain)
@@ -266,7 +256,7 @@ def test_pibo_follows_a_good_prior() -> None:
 
 def test_pibo_recovers_from_a_bad_prior() -> None:
     bad = GaussianBelief.at(SPACE, {"a": 0.0, "b": 1.0}, 0.25)
-    points = run(PriorWeightedLoop(SPACE, 3, design(), SMALL, belief=bad), 80)
+    points = run(searcher("pibo", 3, belief=bad), 80)
     assert max(abs(points[0]["a"]), abs(points[0]["b"] - 1.0)) < 0.2  # it was believed at first
     assert max(bump(p) for p in points[:10]) < 0.3
     assert max(bump(p) for p in points) > 0.9
@@ -275,7 +265,7 @@ def test_pibo_recovers_from_a_bad_prior() -> None:
 def test_the_prior_of_the_reproduction_sits_at_the_best_initial_point() -> None:
     initial = design()
     best = max(initial, key=lambda pair: pair[1])[0]
-    belief = PriorWeightedLoop(SPACE, 0, initial, SMALL).belief
+    belief = pibo(SPACE, initial, 2.0)["acquisition"].belief
     at = SPACE.features(SPACE.encode(best)[None, :])
     assert belief(at)[0] == 0.0
     assert belief(at + 0.25)[0] == pytest.approx(-1.0)  # one standard deviation in each of two coordinates
@@ -308,8 +298,8 @@ def test_a_flat_belief_leaves_colabo_with_plain_ucb() -> None:
 
 def test_colabo_looks_where_the_belief_says_and_still_finds_the_top() -> None:
     good = GaussianBelief.at(SPACE, {"a": 0.7, "b": 0.3}, 0.1)
-    points = run(BeliefLoop(SPACE, 3, design(), SMALL, belief=good, n_paths=64), 3)
+    points = run(searcher("colabo", 3, belief=good, n_paths=64), 3)
     assert max(bump(p) for p in points) > 0.9
     bad = GaussianBelief.at(SPACE, {"a": 0.0, "b": 1.0}, 0.3)
-    points = run(BeliefLoop(SPACE, 3, design(), SMALL, belief=bad, n_paths=64), 30)
+    points = run(searcher("colabo", 3, belief=bad, n_paths=64), 30)
     assert max(bump(p) for p in points) > 0.95

@@ -1,9 +1,13 @@
 """Runs what a user would run: the Python blocks of a page of docs/, and the files of examples/."""
 
+import contextlib
+import io
 import re
 import runpy
 from pathlib import Path
 from typing import Any
+
+from doc_outputs import agree
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -13,8 +17,12 @@ def run_page(name: str) -> dict[str, Any]:
     page = ROOT / "docs" / "integrations" / name
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.S | re.M)
     assert blocks, f"{page} has no Python block"
+    shown = re.findall(r"^```text\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.S | re.M)
     names: dict[str, Any] = {"__name__": "page"}
-    exec(compile("\n".join(blocks), str(page), "exec"), names)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile("\n".join(blocks), str(page), "exec"), names)
+    assert not shown or agree("".join(shown), out.getvalue()), out.getvalue()
     return names
 
 

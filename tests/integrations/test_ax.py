@@ -366,9 +366,17 @@ def test_what_is_out_of_scope_is_refused_by_name() -> None:
     client = client_with(CCGBOGenerationNode(seed=0))
     with pytest.raises(UnsupportedError, match=r"fixed_parameters are out of scope, got \{'n': 3\}"):
         client.get_next_trials(max_trials=1, fixed_parameters={"n": 3})
-    client = client_with(CCGBOGenerationNode(seed=0, preset="none"))
-    with pytest.raises(SettingError, match="preset must be one of"):
-        client.get_next_trials(max_trials=1)
+
+
+def test_wrong_settings_are_refused_before_ax_asks() -> None:
+    for wrong, message in (
+        ({"preset": "none"}, "preset must be one of"),
+        ({"seed": -1}, "seed must be None or a whole number >= 0, got -1"),
+        ({"credit": {"n_paths": 2.5}}, "n_paths must be a whole number"),
+        ({"random_state": 1}, "no setting 'random_state': did you mean 'seed'"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            CCGBOGenerationNode(**wrong)
 
 
 def test_without_ax_the_pip_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

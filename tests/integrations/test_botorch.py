@@ -94,6 +94,14 @@ def test_a_field_in_lengthscales_of_our_own_model_is_refused_for_a_botorch_model
         CreditWeightedAcquisitionFunction(acqf, bounds, settings=DEFAULT.credit, seed=0)
 
 
+def test_settings_without_strength_and_tau_have_what_suits_an_acquisition_weighed_every_time(model: Any) -> None:
+    base = analytic.UpperConfidenceBound(model, beta=4.0)
+    acqf = CreditWeightedAcquisitionFunction(base, UNIT, settings=CreditSettings(field="knn"), seed=0)
+    assert acqf.settings == KNN
+    with pytest.raises(SettingError, match=r"settings must be .*CreditSettings, got 3"):
+        CreditWeightedAcquisitionFunction(base, UNIT, settings=3, seed=0)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("settings", [KNN, SMOOTH], ids=["knn", "smooth"])
 def test_scores_and_weights_equal_the_cores_on_the_same_posterior(gp: GP, model: Any, settings: CreditSettings) -> None:
     acqf = CreditWeightedAcquisitionFunction(
@@ -123,11 +131,11 @@ def test_the_weighted_acquisition_equals_the_cores_on_every_scale(gp: GP, model:
     core, make = CORE[scale]
     best, candidates = float(gp.at_observations()[0].max()), points(64, seed=5)
     acqf = CreditWeightedAcquisitionFunction(make(model, best), UNIT, t=2, settings=KNN, candidates=candidates, seed=0)
-    assert acqf.scale == scale
+    assert acqf.codomain == scale
     alpha = core.bind(Context(gp, best, None, np.random.default_rng(0)))
     factor = credit_factor(gp, acqf.scores.credit, KNN, 2)
     shift = float(alpha(candidates.numpy()).min()) if scale == "real" else 0.0
-    expected = Weighted(alpha, core.scale, [factor], shift)
+    expected = Weighted(alpha, core.codomain, [factor], shift)
     x = points(40, seed=6)
     np.testing.assert_allclose(acqf(x.unsqueeze(-2)).detach(), expected(x.numpy()), rtol=1e-6, atol=1e-8)
 
@@ -185,7 +193,7 @@ def test_a_single_point_is_weighted_on_the_scale_of_its_acquisition(model: Any, 
     scale, make = BASES[name]
     base = make(model)
     acqf = CreditWeightedAcquisitionFunction(base, UNIT, t=0, seed=0)
-    assert acqf.scale == scale
+    assert acqf.codomain == scale
     x = points(5, 1, seed=9)
     with torch.no_grad():
         alpha, factor, value = base(x), acqf.factor(x).squeeze(-1), acqf(x)
@@ -199,7 +207,7 @@ def test_a_single_point_is_weighted_on_the_scale_of_its_acquisition(model: Any, 
 
 def test_the_scale_can_be_told(model: Any) -> None:
     base = analytic.PosteriorStandardDeviation(model)
-    acqf = CreditWeightedAcquisitionFunction(base, UNIT, scale="real", seed=0)
+    acqf = CreditWeightedAcquisitionFunction(base, UNIT, codomain="real", seed=0)
     assert 0.0 < float(acqf.shift) < 1.0
 
 
@@ -504,9 +512,9 @@ def test_what_cannot_be_weighted_is_refused_by_name(model: Any, gp: GP) -> None:
         CreditWeightedAcquisitionFunction(base, UNIT[:, :2])
     with pytest.raises(SettingError, match="bounds must be a 2 x 3 tensor"):
         CreditWeightedAcquisitionFunction(base, UNIT.flip(0))
-    with pytest.raises(SettingError, match="scale must be None, 'real'"):
-        CreditWeightedAcquisitionFunction(base, UNIT, scale="linear")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="t must be None or >= 0, got -1"):
+    with pytest.raises(SettingError, match="codomain must be None, 'real'"):
+        CreditWeightedAcquisitionFunction(base, UNIT, codomain="linear")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="t must be None or a whole number >= 0, got -1"):
         CreditWeightedAcquisitionFunction(base, UNIT, t=-1)
     with pytest.raises(SettingError, match=r"candidates must be m x 3, got \(4, 1, 3\)"):
         CreditWeightedAcquisitionFunction(base, UNIT, candidates=points(4, 1))

@@ -488,9 +488,11 @@ def test_without_optuna_the_error_gives_the_pip_command_and_ccgbo_itself_never_l
     ("arguments", "message"),
     [
         ({"seed": -1}, "seed must be None or a whole number >= 0, got -1"),
-        ({"n_startup_trials": -3}, "n_startup_trials must be None or >= 0, got -3"),
+        ({"n_startup_trials": -3}, "n_startup_trials must be None or a whole number >= 0, got -3"),
         ({"n_initial": 4}, "n_initial is called n_startup_trials here"),
         ({"preset": "fast"}, "preset must be one of"),
+        ({"n_startup_trials": 2.5}, "n_startup_trials must be None or a whole number >= 0, got 2.5"),
+        ({"n_initial_points": 4}, "no setting 'n_initial_points': did you mean 'n_startup_trials'"),
     ],
 )
 def test_a_wrong_argument_is_named_with_its_rule_and_value(arguments: dict[str, Any], message: str) -> None:

@@ -135,6 +135,10 @@ def test_spaces_that_cannot_be_searched_are_refused_by_name(spec: Any, error: ty
         convert_search_space(spec)
 
 
+def test_a_text_beside_parameters_of_the_core_is_a_constant() -> None:
+    assert convert_search_space({"x": Float(0.0, 1.0), "opt": "adam"}).space["opt"] == Categorical(["adam"])
+
+
 def test_a_space_of_the_core_brings_conditions_and_constraints() -> None:
     space = Space(
         {"kind": ["a", "b"], "x": (0.0, 1.0), "y": Float(0.0, 1.0, active_if={"kind": "b"})},
@@ -290,8 +294,14 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         searching(evaluated_rewards=[1.0])
     with pytest.raises(ParamsError, match="must have a value for 'n'"):
         searching(points_to_evaluate=[{"x": 1.0, "net/lr": 0.1}])
-    with pytest.raises(SettingError, match="preset must be one of"):
-        searching(preset="none")
+    for wrong, message in (
+        ({"preset": "none"}, "preset must be one of"),
+        ({"seed": -1}, "seed must be None or a whole number >= 0, got -1"),
+        ({"search": {"n_candidates": 10.5}}, "n_candidates must be a whole number"),
+        ({"random_state": 1}, "no setting 'random_state': did you mean 'seed'"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            CCGBOSearch(**wrong)  # before Ray gives it a space
 
 
 def test_a_finite_space_ends_the_search_when_it_is_used_up() -> None:

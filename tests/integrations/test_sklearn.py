@@ -301,8 +301,8 @@ def test_a_small_grid_is_searched_once_and_the_rest_of_n_iter_is_named_in_a_warn
     ("options", "message"),
     [
         ({"n_iter": 0}, "n_iter must be a whole number >= 1, got 0"),
-        ({"batch_size": 0}, "batch_size must be a whole number >= 1, got 0"),
-        ({"n_initial": 1.5}, "n_initial must be a whole number >= 1, got 1.5"),
+        ({"batch_size": 0}, "batch_size must be None or a whole number >= 1, got 0"),
+        ({"n_initial": 1.5}, "n_initial must be None or a whole number >= 1, got 1.5"),
         ({"space": []}, "param_distributions must be a non-empty dict"),
         ({"space": {"C": "rbf"}}, r"param_distributions\['C'\] must be a non-empty list or a distribution, got 'rbf'"),
         ({"space": {"C": []}}, r"param_distributions\['C'\] must be a non-empty list or a distribution, got \[\]"),

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
+from ccgbo import log
+from ccgbo.surrogate.distance import WIDE, squared_distances
 from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import KERNELS, WIDE, get_kernel, squared_distances
+from ccgbo.surrogate.kernels import KERNELS, get_kernel
 from ccgbo.surrogate.linalg import cholesky
 
 SKLEARN = {
@@ -43,12 +45,12 @@ def test_gradients_of_mean_and_std_match_finite_differences(
     kernel: str, trend: float, rng: np.random.Generator
 ) -> None:
     gp, x, h = make_gp(kernel=kernel, trend=trend), rng.random((5, 3)), 1e-6
-    at = gp.sites.local(x)
-    mean, std, Q = gp.moments(at.k, at.P)
+    at = gp.sites.linearize(x)
+    mean, std, Q = gp.predict_with_weights(at.k, at.P)
     np.testing.assert_allclose((mean, std), gp.predict(x), rtol=1e-10)
     one, none = np.ones(5), np.zeros(5)
-    d_mean = gp.sites.pull(at, gp.by_kernel(Q, one, none))
-    d_std = gp.sites.pull(at, gp.by_kernel(Q, none, 1.0 / std), 1.0 / std)
+    d_mean = gp.sites.vjp(at, gp.grad_wrt_cross(Q, one, none))
+    d_std = gp.sites.vjp(at, gp.grad_wrt_cross(Q, none, 1.0 / std), 1.0 / std)
     for c in range(3):
         e = h * np.eye(3)[c]
         up, down = gp.predict(x + e), gp.predict(x - e)
@@ -122,9 +124,8 @@ def test_the_slope_of_each_kernel_is_its_derivative_and_finite_at_zero(kernel: s
 
 
 def test_a_singular_matrix_is_factorised_with_jitter_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    from ccgbo.surrogate import linalg
 
-    linalg._reported.clear()
+    log._reported.clear()
     K = np.ones((5, 5))
     with caplog.at_level("WARNING", logger="ccgbo"):
         L, jitter = cholesky(K)

@@ -27,11 +27,11 @@ def test_a_path_at_its_own_point_is_the_path_there_and_its_gradient_is_right(
 ) -> None:
     gp, x, h = make_gp(trend=trend), rng.random((7, 3)), 1e-3
     paths = draw_paths(gp, 7, rng)
-    value, gradient = paths.own(x)
+    value, gradient = paths.value_and_gradient_each(x)
     np.testing.assert_allclose(value, np.diag(paths(x)), atol=1e-5)
     for c in range(3):
         e = h * np.eye(3)[c]
-        numeric = (paths.own(x + e)[0] - paths.own(x - e)[0]) / (2 * h)
+        numeric = (paths.value_and_gradient_each(x + e)[0] - paths.value_and_gradient_each(x - e)[0]) / (2 * h)
         np.testing.assert_allclose(gradient[:, c], numeric, atol=2e-3)
 
 

@@ -8,12 +8,13 @@ from conftest import make_gp
 from numpy.polynomial import legendre
 from scipy.optimize import approx_fprime
 
+from ccgbo.surrogate.distance import squared_distances
 from ccgbo.surrogate.fit import FitSettings, LogNormal, fit, hyper_of
 from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import get_kernel, squared_distances
+from ccgbo.surrogate.kernels import get_kernel
 from ccgbo.surrogate.trend import basis, basis_slope
 
-WITH, WITHOUT = FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)), FitSettings()
+WITH, WITHOUT = FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)), FitSettings(trend_prior=None)
 
 
 def test_the_basis_is_numpys_legendre_polynomials_and_orthonormal_on_the_cube() -> None:
@@ -57,7 +58,7 @@ def test_a_bowl_in_six_dimensions_is_found_from_twenty_points_where_the_plain_ke
     y, truth = ((values - bowl[0].mean()) / bowl[0].std() for values in bowl)
     error = {}
     for name, settings in (("with", WITH), ("without", WITHOUT)):
-        hyper = hyper_of(fit(X, y, np.arange(6), settings).theta, np.arange(6))
+        hyper = hyper_of(fit(X, y, settings).theta, 6)
         mean, _ = GP.from_data(get_kernel("matern52"), hyper, X, y).predict(x)
         error[name] = float(np.sqrt(np.mean((mean - truth) ** 2)))
     assert error["with"] < 0.5 * error["without"]
@@ -68,29 +69,29 @@ def test_where_there_is_no_trend_its_variance_shrinks() -> None:
     X = rng.random((80, 2))
     wave = np.sin(20.0 * X[:, 0]) * np.sin(17.0 * X[:, 1])
     y = (wave - wave.mean()) / wave.std()
-    hyper = hyper_of(fit(X, y, np.arange(2), WITH).theta, np.arange(2))
+    hyper = hyper_of(fit(X, y, WITH).theta, 2)
     assert hyper.trend < 0.15 * hyper.signal
 
 
 def test_a_fit_without_a_trend_prior_has_no_trend_and_its_theta_starts_one_that_has() -> None:
     gp = make_gp()
-    plain = fit(gp.X, gp.y, np.arange(3), WITHOUT)
-    assert hyper_of(plain.theta, np.arange(3)).trend == 0.0
-    upgraded = fit(gp.X, gp.y, np.arange(3), WITH, start=plain.theta)
-    assert hyper_of(upgraded.theta, np.arange(3)).trend > 0.0
+    plain = fit(gp.X, gp.y, WITHOUT)
+    assert hyper_of(plain.theta, 3).trend == 0.0
+    upgraded = fit(gp.X, gp.y, WITH, start=plain.theta)
+    assert hyper_of(upgraded.theta, 3).trend > 0.0
     assert len(upgraded.theta) == len(plain.theta) + 1
-    np.testing.assert_allclose(upgraded.theta, fit(gp.X, gp.y, np.arange(3), WITH).theta)
+    np.testing.assert_allclose(upgraded.theta, fit(gp.X, gp.y, WITH).theta)
 
 
 def test_a_space_with_a_categorical_has_no_trend() -> None:
     gp = make_gp()
-    groups = np.array([0, 1, 1])  # the last two columns are the choices of one categorical
-    assert hyper_of(fit(gp.X, gp.y, groups, WITH).theta, groups).trend == 0.0
+    X = np.column_stack([gp.X[:, :2], np.arange(20) % 4])
+    assert hyper_of(fit(X, gp.y, WITH, choices=((2, 4),)).theta, 3).trend == 0.0
 
 
 @pytest.mark.parametrize("points", [1, 2, 5])
 def test_a_trend_asks_for_no_minimal_number_of_points(points: int) -> None:
     X, y = np.random.default_rng(0).random((points, 4)), np.linspace(-1.0, 1.0, points)
-    hyper = hyper_of(fit(X, y, np.arange(4), WITH).theta, np.arange(4))
+    hyper = hyper_of(fit(X, y, WITH).theta, 4)
     mean, std = GP.from_data(get_kernel("matern52"), hyper, X, y).predict(X)
     assert np.isfinite(mean).all() and (std > 0).all()

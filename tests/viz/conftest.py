@@ -81,8 +81,13 @@ class Client:
     """Requests to a server, with every header under control."""
 
     def __init__(self, port: int, secret: str = "", token: str | None = None) -> None:
-        self.port, self.secret = port, secret
+        self.port, self.secret, self.token = port, secret, token
         self.bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    @property
+    def address(self) -> str:
+        """What `ccgbo dashboard` would print."""
+        return f"http://127.0.0.1:{self.port}/" + ("" if self.token is None else f"?token={self.token}")
 
     def request(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, dict[str, str], str]:
         """Status, headers, text. Header names are given with underscores."""
@@ -108,24 +113,21 @@ class Client:
 
 
 @contextmanager
-def serving(path: Path, *, token: str | None = None) -> Iterator[Client]:
+def serving(path: Path, *, token: str | None = "the-token", local: bool = True) -> Iterator[Client]:
     """The dashboard of a file behind a real server."""
-    import uvicorn
-
     from ccgbo.viz.dashboard.app import create_app
-    from ccgbo.viz.dashboard.serve import _listen
+    from ccgbo.viz.dashboard.serve import listen, server
 
-    listener = _listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    app = create_app(path, secret="page-secret", port=port, token=token)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    running = server(create_app(path, secret="page-secret", port=port, token=token, local=local))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
-        wait_for(lambda: server.started)
+        wait_for(lambda: running.started)
         yield Client(port, "page-secret", token)
     finally:
-        server.should_exit = True
+        running.should_exit = True
         thread.join(20)
         listener.close()
 

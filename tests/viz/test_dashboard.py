@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ccgbo import Float, MissingExtraError, StorageError, StudyNotFoundError
+from ccgbo import Float, MissingExtraError, SettingError, StorageError, StudyNotFoundError
 from ccgbo.storage import delete_study
 from ccgbo.study import Study
 from ccgbo.viz.cli import dashboard as dashboard_command
@@ -80,7 +80,7 @@ def test_a_told_value_moves_the_pulse_and_nothing_else_does(dashboard: Client, s
     with Study(study_path) as study:  # as another process would
         study.tell(13, 0.25)
     _, third = dashboard.get("/api/pulse?study=net")
-    assert third["revision"] == first["revision"] + 1
+    assert third["revision"] != first["revision"]
     _, found = dashboard.get("/api/study?study=net")
     assert found["trials"]["value"][13] == 0.25
 
@@ -179,6 +179,14 @@ WRONG: list[tuple[str, Any, str]] = [
     ("/api/tell", {"params": [], "value": 1.0}, "params must be an object"),
     ("/api/tell", {"params": POINT | {"layers": 99}, "value": 1.0}, "layers must be in [1, 8], got 99"),
     ("/api/fail", {"trial": 13, "reason": 7}, "reason must be a text, got 7"),
+    ("/api/tell", {"trial": 2**63, "value": 1.0}, "trial must be a trial's id, got 9.2"),
+    ("/api/tell", b'{"study": "net", "trial": 13, "value": 1%s}' % (b"0" * 400), "must be a finite number, got inf"),
+    ("/api/tell", b'{"study": "net", "trial": 13, "value": 1%s}' % (b"0" * 5000), "must be a finite number, got inf"),
+    ("/api/tell", {"params": POINT | {"rate": 10**400}, "value": 1.0}, "rate must be a finite number, got inf"),
+    ("/api/tell", {"params": POINT | {"layers": 2**63}, "value": 1.0}, "layers must be"),
+    ("/api/fail", {"trial": 13, "reason": "\ud800"}, "half a surrogate pair"),
+    ("/api/tell", {"params": POINT | {"kind": "\udcff"}, "value": 1.0}, "half a surrogate pair"),
+    ("/api/ask", {"study": "\ud800"}, "half a surrogate pair"),
     ("/api/ask", {"study": ""}, "study must be a non-empty text"),
     ("/api/ask", b"[]", "must be a JSON object"),
     ("/api/ask", b"{", "must be JSON"),
@@ -215,8 +223,8 @@ def test_a_foreign_host_name_gets_nothing(dashboard: Client) -> None:
 
 @pytest.fixture
 def elsewhere(study_path: Path) -> Iterator[Client]:
-    """As it would be bound to another address: with a token."""
-    with serving(study_path, token="the-token") as client:
+    """As it would be bound to another address: it answers to any name."""
+    with serving(study_path, local=False) as client:
         yield client
 
 
@@ -234,12 +242,12 @@ def test_without_the_token_every_request_is_refused(elsewhere: Client, study_pat
     for headers in wrong:
         for path in ADDRESSES:
             status, _, text = elsewhere.request("GET", path, **headers)
-            assert (status, "net" in text.replace("internet", "")) == (401, False), (headers, path)
+            assert (status, "net" in text.replace("internet", "")) == (403, False), (headers, path)
         for path, body in CHANGES.items():
             own = {"Origin": f"http://127.0.0.1:{elsewhere.port}", "X_Page_Secret": "page-secret"}
-            assert elsewhere.request("POST", path, body, **own, **headers)[0] == 401
-    assert elsewhere.request("GET", "/?token=wrong")[0] == 401
-    assert elsewhere.request("POST", "/api/ask?token=the-token", {"study": "net"})[0] == 401
+            assert elsewhere.request("POST", path, body, **own, **headers)[0] == 403
+    assert elsewhere.request("GET", "/?token=wrong")[0] == 403
+    assert elsewhere.request("POST", "/api/ask?token=the-token", {"study": "net"})[0] == 403
     assert states(study_path) == before
 
 
@@ -251,17 +259,27 @@ def test_with_the_token_every_request_is_answered(elsewhere: Client) -> None:
 
 def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(elsewhere: Client) -> None:
     elsewhere.bearer = {}
-    status, headers, _ = elsewhere.request("GET", "/?study=net&token=the-token")
-    assert (status, headers["location"]) == (303, "/?study=net")
+    status, headers, text = elsewhere.request("GET", "/?study=a%26b&token=the-token")
+    assert (status, 'content="0;url=/?study=a%26b"' in text, "the-token" in text) == (200, True, False)
     cookie = headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
     assert elsewhere.request("GET", "/api/studies", Cookie=cookie.split(";")[0])[0] == 200
 
 
-def test_the_redirect_after_the_token_stays_on_this_host(elsewhere: Client) -> None:
-    _, headers, _ = elsewhere.request("GET", "//evil.example/?token=the-token")
-    assert headers["location"] == "/evil.example/"
+def test_the_way_on_after_the_token_stays_on_this_host_and_is_no_markup(elsewhere: Client) -> None:
+    for path, there in (("//evil.example/", "/evil.example/"), ("/%22%3E%3Cb%3E", "/%22%3E%3Cb%3E")):
+        _, _, text = elsewhere.request("GET", f"{path}?token=the-token")
+        assert f'content="0;url={there}"' in text
+
+
+def test_who_comes_without_the_token_is_told_how_to_get_in(dashboard: Client) -> None:
+    dashboard.bearer = {}
+    status, headers, text = dashboard.request("GET", "/", Accept="text/html,*/*")
+    assert (status, headers["content-type"]) == (403, "text/html; charset=utf-8")
+    assert "Open the address that <code>ccgbo dashboard</code> printed" in text
+    status, headers, text = dashboard.request("GET", "/api/studies")
+    assert (status, "Open the address" in text, "<" in text) == (403, True, False)
 
 
 def test_a_cross_site_post_changes_nothing(dashboard: Client, study_path: Path) -> None:
@@ -335,29 +353,121 @@ def start(*arguments: str) -> tuple[subprocess.Popen[str], str, int]:
     return process, found[0], int(found[1])
 
 
-def stop(process: subprocess.Popen[str]) -> None:
+def stop(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """End it; what it said after its address, and its complaints."""
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    return process.communicate(timeout=20)
 
 
-def test_the_command_listens_on_this_machine_only_and_needs_no_token(study_path: Path) -> None:
+def token_of(said: str) -> str:
+    found = re.search(r"\?token=(\S+)", said)
+    assert found is not None
+    return found[1]
+
+
+def test_the_command_listens_on_this_machine_only_and_asks_for_its_token(study_path: Path) -> None:
     process, said, port = start(str(study_path))
+    try:
+        assert said.startswith(f"http://127.0.0.1:{port}/?token=")
+        assert Client(port).request("GET", "/")[0] == 403
+        assert Client(port, token=token_of(said)).get("/api/studies")[0] == 200
+    finally:
+        after = stop(process)
+    assert (after, process.returncode) == (("", ""), 0)  # nothing to complain about, and the token is said once
+
+
+def test_the_command_needs_no_token_where_none_is_wanted(study_path: Path) -> None:
+    process, said, port = start(str(study_path), "--no-token")
     try:
         assert said == f"http://127.0.0.1:{port}/"
         assert Client(port).get("/api/studies")[0] == 200
+        assert Client(port).request("GET", "/api/studies", Host="evil.example")[0] == 421
     finally:
         stop(process)
+    with pytest.raises(SettingError, match=r"token must be True where others can connect: host is '0\.0\.0\.0'"):
+        serve(study_path, host="0.0.0.0", port=0, token=False)
 
 
 def test_the_command_prints_a_token_for_any_other_address_and_asks_for_it(study_path: Path) -> None:
     process, said, port = start(str(study_path), "--host", "0.0.0.0")
     try:
-        token = said.partition("?token=")[2]
-        assert len(token) >= 32
-        assert Client(port).request("GET", "/api/studies")[0] == 401
-        assert Client(port, token=token).get("/api/studies")[0] == 200
+        assert len(token_of(said)) >= 32
+        assert Client(port).request("GET", "/api/studies")[0] == 403
+        assert Client(port, token=token_of(said)).get("/api/studies")[0] == 200
     finally:
         stop(process)
+
+
+ATTACK = """
+import http.client, os, re, sys
+port, folder = int(sys.argv[1]), sys.argv[2]
+"localhost".encode("idna")  # loaded while this user can still read the library
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)  # nobody
+    try:
+        print("folder", os.listdir(folder))
+    except PermissionError:
+        pass
+own = {"Origin": f"http://127.0.0.1:{port}", "X-Page-Secret": ""}
+def ask(method, path, body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request(method, path, body, own)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+page = ask("GET", "/")
+found = re.search(r'page-secret" content="([^"]+)', page[1])
+own["X-Page-Secret"] = found[1] if found else ""
+for answer in (page, ask("GET", "/api/studies"), ask("GET", "/api/study?study=net"),
+               ask("POST", "/api/tell", '{"study": "net", "trial": 13, "value": 1e308}')):
+    print(answer[0], "net" in answer[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "answers", "state"),
+    [
+        ([], ["403 False"] * 4, "pending"),
+        (["--no-token"], ["200 False", "200 True", "200 True", "200 False"], "complete"),  # so the attack is a real one
+    ],
+)
+def test_another_user_of_this_machine_neither_reads_nor_changes_a_study(
+    study_path: Path, options: list[str], answers: list[str], state: str
+) -> None:
+    """Run as root it becomes another user; else it is at least somebody who has only the port."""
+    study_path.parent.chmod(0o700)
+    process, _, port = start(str(study_path), *options)
+    try:
+        attack = [sys.executable, "-c", ATTACK, str(port), str(study_path.parent)]
+        seen = subprocess.run(attack, capture_output=True, text=True, timeout=60)
+        assert (seen.stdout.splitlines(), seen.stderr) == (answers, "")
+    finally:
+        stop(process)
+    assert states(study_path)[13] == state
+
+
+def test_the_browser_is_sent_to_a_private_file_since_its_arguments_are_public(
+    study_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: list[str] = []
+    monkeypatch.setattr("click.launch", lambda what: launched.append(what) or 0)
+    monkeypatch.setattr("ccgbo.viz.dashboard.serve.server", look_at_the_door(launched))
+    done = CliRunner().invoke(dashboard_command, [str(study_path), "--port", "0", "--open"], catch_exceptions=False)
+    door = Path(launched[0])
+    token = token_of(done.output)
+    assert token not in launched[0]
+    assert (f"?token={token}" in launched[1], launched[2]) == (True, "0o700")
+    assert not door.exists()
+
+
+def look_at_the_door(launched: list[str]) -> Any:
+    """In place of the server: what is there while it would run."""
+
+    class Look:
+        def run(self, **_: Any) -> None:
+            door = Path(launched[0])
+            launched.extend([door.read_text(encoding="utf-8"), oct(door.parent.stat().st_mode & 0o777)])
+
+    return lambda _: Look()
 
 
 def test_a_file_that_is_no_study_and_a_port_that_is_taken_are_said_at_once(study_path: Path, tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from ccgbo.storage import delete_study
 from ccgbo.study import Study
+from ccgbo.viz.dashboard.serve import doorway
 
 from .browser import Browser, chromium
 from .conftest import MIXED, run, score, serving, wait_for
@@ -36,7 +38,7 @@ def shown(page: Browser, study_path: Path) -> Iterator[tuple[Browser, Path]]:
     with serving(study_path) as client:
         page.resize(1400)
         page.complaints()
-        page.open(f"http://127.0.0.1:{client.port}/")
+        page.open(client.address)
         page.says("#live", "live")
         page.says(".tiles", "12")
         try:
@@ -47,7 +49,7 @@ def shown(page: Browser, study_path: Path) -> Iterator[tuple[Browser, Path]]:
 
 
 def completed(page: Browser) -> int:
-    return int(page.text(".tile:nth-child(3) .value"))
+    return int(page.text(".tile:nth-child(3) .more").split()[0])
 
 
 def test_the_page_follows_a_run_while_trials_arrive(page: Browser, study_path: Path) -> None:
@@ -151,9 +153,9 @@ def test_everything_can_be_done_with_the_keyboard(shown: tuple[Browser, Path]) -
     page.tab_to("value")
     page.press(ENTER)
     assert page.js("document.querySelector('#trials th[data-key=value]').ariaSort") == "descending"
-    page.tab_to("why trial 14")
+    page.tab_to("why suggested? trial 14")
     page.press(ENTER)
-    page.says("dialog[open]", "Why trial 14?")
+    page.says("dialog[open]", "Why was trial 14 suggested?")
     page.press(ESCAPE)
     wait_for(lambda: page.js("document.querySelector('dialog[open]') === null"))
     outline = page.js("getComputedStyle(document.activeElement).outlineStyle")
@@ -166,11 +168,92 @@ def test_another_study_of_the_file_can_be_chosen(shown: tuple[Browser, Path]) ->
         study.tell({"x": 0.5}, 41.5)
     page.driver.refresh()
     page.says("#title", "net")
+    page.says("#study", "second (1)")
     page.find("#study").send_keys("second")
     page.says("#title", "second")
     page.says(".tile:first-child", "41.5")
     page.driver.refresh()
     page.says("#title", "second")  # the address remembers it
+
+
+def selector(page: Browser) -> list[str]:
+    found: list[str] = page.js("[...document.querySelectorAll('#study option')].map(o => o.textContent)")
+    return found
+
+
+def test_the_list_of_studies_counts_what_is_told(shown: tuple[Browser, Path]) -> None:
+    page, path = shown
+    wait_for(lambda: selector(page) == ["net (12)"])
+    with Study(path) as study:
+        study.tell(13, 0.5)
+    wait_for(lambda: selector(page) == ["net (13)"])
+    Study(path, {"x": (0.0, 1.0)}, name="second", seed=0).close()
+    wait_for(lambda: selector(page) == ["net (13)", "second (0)"])
+    assert page.text("#title") == "net"
+
+
+def test_a_study_that_is_deleted_and_a_file_that_goes_are_said_above_what_was_last_read(
+    shown: tuple[Browser, Path],
+) -> None:
+    page, path = shown
+    Study(path, {"x": (0.0, 1.0)}, name="second", seed=0).close()
+    delete_study(path, "net")
+    page.says("#trouble", "The study 'net' was deleted from 'tune.db'; it has ['second']. Below is what was read last.")
+    assert page.text("#live") == "not up to date"
+    wait_for(lambda: selector(page) == ["second (0)", "net (deleted)"])
+    page.find("#study").send_keys("second")
+    page.says("#live", "live")
+    page.says(".tiles", "0 complete")
+    assert page.js("document.querySelector('#trouble').hidden")
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+    page.says("#trouble", "There is no file 'tune.db' any more: it was deleted or moved.")
+    with Study(path, {"x": (0.0, 1.0)}, name="second", seed=0) as study:
+        study.tell({"x": 0.5}, 41.5)
+        pending = study.ask()
+    page.says("#live", "live")
+    page.says(".tiles", "41.5")
+    page.says("#pending", f"Trial {pending.id}")
+    assert all("404" in complaint for complaint in page.complaints())
+
+
+def test_a_dashboard_that_ended_is_said_to_have_ended(page: Browser, study_path: Path) -> None:
+    with serving(study_path) as client:
+        page.open(client.address)
+        page.says("#live", "live")
+    page.says("#trouble", "The dashboard does not answer")
+    page.says("#live", "connection lost, trying again")
+    page.open("about:blank")
+    page.complaints()
+
+
+def test_the_page_asks_and_tells_while_somebody_else_works_on_the_study(shown: tuple[Browser, Path]) -> None:
+    page, path = shown
+    done = threading.Event()
+
+    def work() -> None:
+        with Study(path) as study:
+            while not done.wait(0.2):
+                study.tell(study.ask(), 0.1)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for value in ("0.5", "0.625"):
+            page.find("#ask").click()
+            page.says(".message", "is waiting for its value")
+            wait_for(lambda: page.focused().startswith("value-"))
+            mine = page.focused().removeprefix("value-")
+            page.press(*value, ENTER)
+            page.says(".message", f"Trial {mine} has the value {value}")
+            with Study(path) as study:
+                assert study.trials[int(mine)].value == float(value)
+    finally:
+        done.set()
+        worker.join()
+    with Study(path) as study:
+        states = [t.state for t in study.trials]
+    wait_for(lambda: completed(page) == states.count("complete"))
 
 
 def test_hostile_names_and_errors_are_shown_and_do_not_run(page: Browser, tmp_path: Path) -> None:
@@ -179,7 +262,7 @@ def test_hostile_names_and_errors_are_shown_and_do_not_run(page: Browser, tmp_pa
         # the policy alone would stop a script: without it, the escaping has to
         page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
         try:
-            page.open(f"http://127.0.0.1:{client.port}/")
+            page.open(client.address)
             page.says("#title", HOSTILE[3])
             page.whole_page(1400)
             page.says("ol.story", "Trial")
@@ -216,19 +299,31 @@ def test_the_policy_stops_a_script_that_got_into_the_page(shown: tuple[Browser, 
 
 
 def test_the_token_in_the_address_opens_the_page_once_and_for_all(page: Browser, study_path: Path) -> None:
-    with serving(study_path, token="the-token") as client:
+    with serving(study_path) as client:
         base = f"http://127.0.0.1:{client.port}/"
         page.open(base)
-        assert "token is missing" in page.text("body")
-        page.open(f"{base}?token=the-token")
+        page.says("body", "Open the address that ccgbo dashboard printed")
+        page.open(client.address)
         page.says("#live", "live")
         assert "token" not in page.driver.current_url
+        assert page.js("document.cookie") == ""  # no script reads it
         page.open(base)
         page.says("#live", "live")
         page.find("#value-13").send_keys("1", ENTER)
         page.says(".message", "Trial 13 has the value 1")
         page.open("about:blank")
     page.complaints()
+
+
+def test_the_private_page_that_open_makes_leads_into_the_dashboard(page: Browser, study_path: Path) -> None:
+    """From a file a strict cookie would not be sent along a redirect."""
+    with serving(study_path) as client, doorway(client.address) as door:
+        page.open(door.as_uri())
+        page.says("#live", "live")
+        page.says(".tiles", "12 complete")
+        assert "token" not in page.driver.current_url
+        page.open("about:blank")
+    assert page.complaints() == []
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +335,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         run(study, 40)
         study.ask(2)
     with serving(path) as client:
-        yield f"http://127.0.0.1:{client.port}/"
+        yield client.address
 
 
 @pytest.mark.parametrize("width", [400, 1600])

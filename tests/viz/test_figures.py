@@ -373,3 +373,15 @@ def test_without_matplotlib_a_figure_says_what_to_install(finished: Optimizer, m
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"ccgbo\[plot\]"):
         viz.plot_progress(finished)
+
+
+def test_slices_show_the_acquisition_with_credit_only_where_credit_acts(finished: Optimizer) -> None:
+    def labels(opt: Optimizer) -> list[str]:
+        legend = viz.plot_slices(opt)[1, 0].get_legend()
+        return [text.get_text() for text in legend.get_texts()]
+
+    acting = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0)
+    for i in range(8):
+        acting.tell({"x": i / 8, "y": 1.0 - i / 8}, -abs(i / 8 - 0.5))
+    assert labels(acting) == ["credit field", "acquisition", "with credit"]
+    assert labels(finished) == ["credit field", "acquisition"]  # it has a categorical

@@ -124,6 +124,54 @@ def test_one_parameter_has_slices_and_no_map() -> None:
     assert analysis["maps"] == []
 
 
+BRANCHES = {  # learning_rate and C are never active together
+    "model": ["trees", "svm"],
+    "learning_rate": Float(0.01, 1.0, log=True, active_if={"model": "trees"}),
+    "C": Float(0.1, 100.0, log=True, active_if={"model": "svm"}),
+    "gamma": Float(0.01, 1.0, log=True, active_if={"model": "svm"}),
+    "temperature": Float(0.0, 1.0),
+}
+
+
+def branched(n: int = 24) -> Optimizer:
+    """Minimised; every eighth fails, three are pending."""
+    opt = Optimizer(BRANCHES, direction="minimize", seed=0)
+    for i in range(n):
+        trial = opt.ask()
+        if i % 8 == 7:
+            opt.tell(trial, failed=True, error="exit status 1\nboiled over")
+        else:
+            rate = trial.params.get("learning_rate", trial.params.get("C", 1.0))
+            opt.tell(trial, abs(np.log10(rate)) + trial.params["temperature"])
+    opt.ask(3)
+    return opt
+
+
+def test_maps_are_of_parameters_that_are_active_together() -> None:
+    maps = analysis_payload(branched())["maps"]
+    pairs = {frozenset((m["x"]["name"], m["y"]["name"])) for m in maps}
+    assert pairs
+    assert not any("learning_rate" in pair and pair & {"C", "gamma"} for pair in pairs)
+
+
+def many(n: int, model: int) -> Optimizer:
+    """n told points, of which the model takes some."""
+    opt = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0, fit={"max_points": model, "fit_points": 100})
+    U = np.random.default_rng(0).random((n, 2))
+    opt.tell_many([{"x": float(x), "y": float(y)} for x, y in U], -((U - 0.4) ** 2).sum(axis=1))
+    return opt
+
+
+def test_of_many_observations_the_credits_over_time_have_those_with_the_most() -> None:
+    analysis = analysis_payload(many(1500, 700))
+    history = analysis["over_time"]
+    assert (analysis["n"], analysis["of"], history["of"], len(history["id"])) == (700, 1500, 1500, 600)
+    assert history["id"] == sorted(history["id"])
+    assert len(history["credit"]) == 600
+    known = dict(zip(analysis["credits"]["id"], analysis["credits"]["credit"]))
+    assert max(known, key=lambda i: known[i]) in history["id"]
+
+
 # -- the story
 
 
@@ -237,6 +285,59 @@ def test_the_report_opens_offline_and_shows_what_it_says(tmp_path: Path) -> None
         assert len(page.js(column)) == 50  # the rest on the next page
         page.js("[...document.querySelectorAll('button')].find(b => b.textContent === 'next →').click() || true")
         assert len(page.js(column)) == 10
+        assert page.complaints() == []
+
+
+@pytest.mark.heavy
+def test_the_report_of_a_branched_minimisation_says_only_what_is_true(tmp_path: Path) -> None:
+    path = write_report(branched(), tmp_path / "report.html")
+    select = "document.querySelector(`select[aria-label=${l}]`)"
+    chosen = f"['across', 'up'].map(l => {select}).map(s => s.selectedOptions[0].textContent)"
+    offered = "[...document.querySelector('select[aria-label=up]').options].map(o => o.textContent)"
+    with chromium(tmp_path / "profile") as page:
+        page.open(path.as_uri())
+        tiles = page.js("[...document.querySelectorAll('.tile')].map(t => [...t.children].map(c => c.textContent))")
+        assert tiles[2] == ["trials", "27", "21 complete · 3 pending · 3 failed"]
+        assert tiles[3][2] == "mean of the minima of posterior paths"
+        assert len(set(page.js(chosen))) == 2
+        assert page.js("document.querySelector('.filling .note').textContent").startswith("The other parameters")
+        for name in BRANCHES:
+            page.js(
+                f"(s => {{ s.selectedIndex = [...s.options].findIndex(o => o.textContent === '{name}'); "
+                "s.dispatchEvent(new Event('change')) })(document.querySelector('select[aria-label=across]'))"
+            )
+            assert name not in page.js(offered)
+            assert page.js(chosen)[0] == name
+            assert page.js("document.querySelector('.filling .note').textContent").startswith("The other parameters")
+        words = page.text("body")
+        assert "steered" not in words
+        assert "Credit did not act on this search: it is shown only." in words
+        assert "with credit" not in page.js("document.querySelector('.small-plots').parentNode.textContent")
+        layers = page.js(
+            "[...document.querySelector('select[aria-label=\"what is shown\"]').options].map(o => o.value)"
+        )
+        assert len(layers) == 4
+        note = page.find("#trials tbody tr:nth-child(24) td:last-child")
+        assert note.text.split("\n") == ["exit status 1", "boiled over", "why suggested?"]
+        page.whole_page(400)
+        ticks = "[...document.querySelector('[aria-label^=\"all trials in par\"]').querySelectorAll('.xtick text')]"
+        names = page.js(f"{ticks}.filter(t => t.getBoundingClientRect().left >= 0).map(t => t.textContent)")
+        assert names == [*BRANCHES, "value"]
+        assert page.complaints() == []
+
+
+@pytest.mark.heavy
+def test_many_trials_are_thinned_in_the_plots_and_whole_in_the_table(tmp_path: Path) -> None:
+    path = write_report(many(5000, 150), tmp_path / "report.html")
+    with chromium(tmp_path / "profile") as page:
+        page.open(path.as_uri())
+        page.says(".thinned", "The plots show 1,800 of 5,000 evaluations: the best, the latest and every n-th")
+        page.says(".thinned", "The model is of 150 of 5,000 observations")
+        page.whole_page(1400)
+        assert page.js("document.querySelector('.plot').data[1].x.length") == 1800
+        assert page.js("document.querySelector('.plot').data[0].x.slice(-1)[0]") == 4999  # the line goes to the end
+        page.says("#views", "1–50 of 5000")
+        assert page.layout_faults() == []
         assert page.complaints() == []
 
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from ccgbo.acquisition.base import Context, Scale
-from ccgbo.errors import SettingError
-from ccgbo.surrogate.gp import GP
+from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.surrogate.base import Posterior
+from ccgbo.validation import AtLeast, AtMost, Validated
 
 Array = NDArray[np.float64]
 MeanStd = Callable[[Array, Array], tuple[Array, Array, Array]]  # mean, std -> value, d/d mean, d/d std
@@ -32,44 +32,45 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 class MeanStdScore:
     """A score given by a function of mean and std with its two partial derivatives."""
 
-    gp: GP
+    posterior: Posterior
     function: MeanStd
 
     def __call__(self, x: Array) -> Array:
-        return self.function(*self.gp.predict(x))[0]
+        return self.function(*self.posterior.predict(x))[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        gp, at = self.gp, self.gp.sites.local(x)
-        mean, std, Q = gp.moments(at.k, at.P)
-        value, by_mean, by_std = self.function(mean, std)
-        by_half_var = by_std / std
-        return value, gp.sites.pull(at, gp.by_kernel(Q, by_mean, by_half_var), by_half_var)
+        at = self.posterior.linearize(x)
+        if at is None:
+            return self(x), np.zeros_like(x)
+        value, by_mean, by_std = self.function(at.mean, at.std)
+        return value, at.gradient(by_mean, by_std / at.std)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UCB:
-    """Upper confidence bound; beta = 2.576 is the paper's."""
+class UCB(Validated):
+    """Upper confidence bound: mean + beta std.
 
-    beta: float = 2.576
-    scale: ClassVar[Scale] = "real"
+    beta = 2.576 is the paper's. BoTorch and Optuna write mean + sqrt(beta) std: their beta is the square of this one.
+    """
+
+    beta: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 2.576
+    """Standard deviations above the mean."""
+    codomain: ClassVar[Codomain] = "real"
     needs_optima: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.beta < math.inf:
-            raise SettingError(f"UCB.beta must be a finite number >= 0, got {self.beta!r}.")
+    trades_mean: ClassVar[bool] = True
 
     def bind(self, context: Context) -> MeanStdScore:
         def function(mean: Array, std: Array) -> tuple[Array, Array, Array]:
             return mean + self.beta * std, np.ones_like(mean), np.full_like(std, self.beta)
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EI:
     """Expected improvement over the best posterior mean."""
 
-    scale: ClassVar[Scale] = "nonnegative"
+    codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = False
 
     def bind(self, context: Context) -> MeanStdScore:
@@ -77,14 +78,14 @@ class EI:
             u = (mean - context.incumbent) / std
             return std * np.exp(log_h(u)), ndtr(u), np.exp(-0.5 * u * u - _LOG_SQRT_2PI)
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEI:
     """Logarithm of expected improvement, with a usable gradient where EI underflows."""
 
-    scale: ClassVar[Scale] = "log"
+    codomain: ClassVar[Codomain] = "log"
     needs_optima: ClassVar[bool] = False
 
     def bind(self, context: Context) -> MeanStdScore:
@@ -95,7 +96,7 @@ class LogEI:
             by_std = np.exp(-0.5 * u * u - _LOG_SQRT_2PI - log_h_u) / std
             return np.log(std) + log_h_u, by_mean, by_std
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 def log_h(u: Array) -> Array:

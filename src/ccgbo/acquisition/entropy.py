@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ccgbo.acquisition.analytic import MeanStdScore
-from ccgbo.acquisition.base import Context, Scale
-from ccgbo.credit.proxy import Optima
-from ccgbo.surrogate.gp import GP, Sites
-from ccgbo.surrogate.linalg import solve
+from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.errors import SettingError
+from ccgbo.surrogate.base import Joint, JointPosterior, Posterior
+from ccgbo.surrogate.optima import Optima
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def _optima(context: Context) -> Optima:
 class MES:
     """Information about the value of the maximum."""
 
-    scale: ClassVar[Scale] = "nonnegative"
+    codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = True
 
     def bind(self, context: Context) -> MeanStdScore:
@@ -61,18 +61,18 @@ class MES:
             value = (0.5 * g * r - log_cdf).mean(axis=1)
             return value, -by_g.mean(axis=1) / std, -(by_g * g).mean(axis=1) / std
 
-        return MeanStdScore(context.gp, function)
+        return MeanStdScore(context.posterior, function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JES:
     """Information about the place and the value of the maximum together."""
 
-    scale: ClassVar[Scale] = "nonnegative"
+    codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = True
 
     def bind(self, context: Context) -> JointEntropyScore:
-        return JointEntropyScore.build(context.gp, _optima(context))
+        return JointEntropyScore.build(context.posterior, _optima(context))
 
 
 class Cut(NamedTuple):
@@ -90,48 +90,30 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JointEntropyScore:
-    gp: GP
-    sites: Sites  # the n observations and the K optima
+    joint: Joint  # the posterior with the values at the K optima
     maxima: Array  # (K,)
-    solved: Array  # (n, K) K^-1 k(X, x_j)
-    var: Array  # (K,) v_j
     lift: Array  # (K,) (Z_j - mean(x_j)) / v_j
 
     @classmethod
-    def build(cls, gp: GP, optima: Optima) -> JointEntropyScore:
-        P = gp.basis(optima.argmax)
-        k = gp.sites.cross(optima.argmax, P)  # (K, n)
-        solved = solve(gp.L, k.T)
-        var = gp.prior_variance(P) - np.einsum("kn,nk->k", k, solved)
-        var = np.maximum(var, 1e-6 * gp.hyper.signal)
-        return cls(
-            gp, gp.sites.extended(optima.argmax), optima.maxima, solved, var, (optima.maxima - k @ gp.alpha) / var
-        )
+    def build(cls, posterior: Posterior, optima: Optima) -> JointEntropyScore:
+        if not isinstance(posterior, JointPosterior):
+            name = type(posterior).__name__
+            raise SettingError(f"acquisition JES needs a surrogate with joint predictions, which {name} has not.")
+        joint = posterior.joint_with(optima.argmax)
+        return cls(joint, optima.maxima, (optima.maxima - joint.mean) / joint.var)
 
     def __call__(self, x: Array) -> Array:
-        P = self.gp.basis(x)
-        k, to_optima = self._split(self.sites.cross(x, P))
-        mean, std = self.gp.predict_from(k, P)
-        return self._information(mean, std, to_optima - k @ self.solved)[0]
+        return self._information(*self.joint.predict(x))[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        gp, at = self.gp, self.sites.local(x)
-        k, to_optima = self._split(at.k)
-        mean, std, Q = gp.moments(k, at.P)
-        value, cut = self._information(mean, std, to_optima - k @ self.solved)
-        by_mean, by_half_var, by_c = self._slopes(std, cut)
-        by_k = gp.by_kernel(Q, by_mean, by_half_var) - by_c @ self.solved.T
-        return value, self.sites.pull(at, np.concatenate([by_k, by_c], axis=1), by_half_var)
-
-    def _split(self, k: Array) -> tuple[Array, Array]:
-        """k(x, X) and k(x, x_j)."""
-        n = len(self.gp.y)
-        return k[:, :n], k[:, n:]
+        at = self.joint.linearize(x)
+        value, cut = self._information(at.mean, at.std, at.cov)
+        return value, at.gradient(*self._slopes(at.std, cut))
 
     def _information(self, mean: Array, std: Array, c: Array) -> tuple[Array, Cut]:  # (m,), (m,), (m, K) -> (m,)
-        noise = self.gp.hyper.noise
-        var = (std * std)[:, None] - c * c / self.var
-        floor = 1e-9 * self.gp.hyper.signal
+        noise = self.joint.noise
+        var = (std * std)[:, None] - c * c / self.joint.var
+        floor = self.joint.var_floor
         inside = var > floor
         var = np.maximum(var, floor)
         s_j = np.sqrt(var)
@@ -150,5 +132,5 @@ class JointEntropyScore:
         by_b = by_cut * var * (fall * b - r + 2.0 * r * fall)
         by_m = -by_b / s_j
         by_var = np.where(inside, by_cut * keep - by_b * b / (2.0 * var), 0.0)
-        by_half_var = 1.0 / (std * std + self.gp.hyper.noise) + 2.0 * by_var.sum(axis=1)
-        return by_m.sum(axis=1), by_half_var, by_m * self.lift - 2.0 * by_var * c / self.var
+        by_half_var = 1.0 / (std * std + self.joint.noise) + 2.0 * by_var.sum(axis=1)
+        return by_m.sum(axis=1), by_half_var, by_m * self.lift - 2.0 * by_var * c / self.joint.var

@@ -7,9 +7,10 @@ Success: evaluations that failed never enter y; they are remembered as places to
     p(x) = (k s + sum_ok rho(x, x_i)) / (k + sum_ok rho(x, x_i) + sum_failed rho(x, x_j)),   k = 0.1
 
 where s is the share of evaluations that succeeded and rho the model's correlation at a lengthscale of its own,
-n^(-1/p) for n evaluations in p columns: the edge of what works has nothing to do with how smooth the values are, and
-sharpens as evaluations fill the space. Far from all evaluations p is s, among failures it is near zero, among successes
-near one. The power is there because beyond the last success the acquisition often rises.
+n^(-1/p) for n evaluations in p columns (a categorical counts one for each choice): the edge of what works has nothing
+to do with how smooth the values are, and sharpens as evaluations fill the space. Far from all evaluations p is s, among
+failures it is near zero, among successes near one. The power is there because beyond the last success the acquisition
+often rises.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,10 @@ from numpy.typing import NDArray
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import Kernel, squared_distances
+from ccgbo.surrogate.base import Posterior
+from ccgbo.surrogate.distance import Metric, Points, embedded_columns
+from ccgbo.surrogate.kernels import Kernel, get_kernel
+from ccgbo.validation import Above, Validated
 
 Array = NDArray[np.float64]
 
@@ -38,15 +41,13 @@ LOG_LIMIT = 600.0  # of the whole factor, so that products of factors neither ov
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Validated):
     """A belief about one number: N(mean, sd^2) in its own units; of its base-10 logarithm if the parameter is log."""
 
     mean: float
-    sd: float
-
-    def __post_init__(self) -> None:
-        if not (is_finite(self.mean) and is_finite(self.sd) and self.sd > 0):
-            raise SettingError(f"Gaussian must have a finite mean and sd > 0, got mean={self.mean!r}, sd={self.sd!r}.")
+    """Where the optimum is believed to be."""
+    sd: Annotated[float, Above(0)]
+    """How far off that may be."""
 
 
 Belief = Callable[[dict[str, Any]], float]
@@ -55,7 +56,7 @@ Belief = Callable[[dict[str, Any]], float]
 class UserPrior:
     """A user's belief about where the optimum is: a distribution per parameter, or any density of the params.
 
-    Per parameter: a :class:`Gaussian`, anything with ``logpdf`` or ``pdf`` of an array (SciPy's frozen distributions),
+    Per parameter: a ``Gaussian``, anything with ``logpdf`` or ``pdf`` of an array (SciPy's frozen distributions),
     or for a categorical a mapping of choices to probabilities. Parameters without one are uniform. Densities need not
     be normalised: only ratios count.
     """
@@ -111,7 +112,10 @@ class UserPrior:
         return out
 
     def _density(self, params: dict[str, Any]) -> float:
-        density = self._prior(dict(params))  # type: ignore[operator]
+        try:
+            density = self._prior(dict(params))  # type: ignore[operator]
+        except Exception as error:
+            raise SettingError(f"prior raised {type(error).__name__}: {error} at {params!r}.") from error
         if not is_number(density) or density < 0:
             raise SettingError(f"prior must return a number >= 0, got {density!r} at {params!r}.")
         return float(density)
@@ -130,10 +134,13 @@ def _log_belief(p: Parameter, belief: Any, u: Array) -> Array:  # (m,) -> (m,)
         gaussian: Array = -0.5 * np.minimum(np.abs(z), HUGE) ** 2
         return gaussian
     with np.errstate(all="ignore"):  # what a user's distribution does far out is cut below
-        if hasattr(belief, "logpdf"):
-            logs = np.asarray(belief.logpdf(values), dtype=float)
-            return np.clip(np.where(np.isnan(logs), -HUGE, logs), -HUGE, HUGE)
-        return _bounded(np.asarray(belief.pdf(values), dtype=float))
+        try:
+            if hasattr(belief, "logpdf"):
+                logs = np.asarray(belief.logpdf(values), dtype=float)
+                return np.clip(np.where(np.isnan(logs), -HUGE, logs), -HUGE, HUGE)
+            return _bounded(np.asarray(belief.pdf(values), dtype=float))
+        except Exception as error:
+            raise SettingError(f"prior has {belief!r}, which raised {type(error).__name__}: {error}.") from error
 
 
 def _bounded(density: Array) -> Array:
@@ -172,16 +179,18 @@ class SuccessFactor:
     """p(x)^4 of the module's head."""
 
     kernel: Kernel
-    good: Array  # (n, p) features / scale of evaluations that succeeded
-    bad: Array  # (f, p) of those that failed
-    scale: float
+    metric: Metric
+    good: Points  # (n,) evaluations that succeeded
+    bad: Points  # (f,) those that failed
 
     @classmethod
-    def build(cls, gp: GP, failed: Array) -> SuccessFactor | None:
+    def build(cls, posterior: Posterior, failed: Array, kernel: str = "matern52") -> SuccessFactor | None:
         if not len(failed):
             return None
-        scale = float((len(gp.X) + len(failed)) ** (-1.0 / gp.X.shape[1]))
-        return cls(gp.kernel, gp.X / scale, failed / scale, scale)
+        (n, p), choices = posterior.X.shape, posterior.metric.choices
+        scale = float((n + len(failed)) ** (-1.0 / embedded_columns(p, choices)))
+        metric = Metric(np.full(p, scale), choices)
+        return cls(get_kernel(kernel), metric, metric.points(posterior.X), metric.points(failed))
 
     @property
     def _prior(self) -> tuple[float, float]:
@@ -190,23 +199,23 @@ class SuccessFactor:
         return SUCCESS_WEIGHT * n / (n + f), SUCCESS_WEIGHT
 
     def __call__(self, x: Array) -> Array:
-        z = x / self.scale
+        z = self.metric.points(x)
         top, total = self._prior
-        good = self.kernel.rho(squared_distances(z, self.good)).sum(axis=1)
-        bad = self.kernel.rho(squared_distances(z, self.bad)).sum(axis=1)
+        good = self.kernel.rho(self.metric.squared(z, self.good)).sum(axis=1)
+        bad = self.kernel.rho(self.metric.squared(z, self.bad)).sum(axis=1)
         result: Array = ((top + good) / (total + good + bad)) ** SUCCESS_POWER
         return result
 
     def log_gradient(self, x: Array) -> tuple[Array, Array]:
-        z = x / self.scale
+        z = self.metric.points(x)
         good, d_good = self._mass(z, self.good)
         bad, d_bad = self._mass(z, self.bad)
         top, total = self._prior[0] + good, self._prior[1] + good + bad
         slope = d_good / top[:, None] - (d_good + d_bad) / total[:, None]
         return (top / total) ** SUCCESS_POWER, SUCCESS_POWER * slope
 
-    def _mass(self, z: Array, points: Array) -> tuple[Array, Array]:
+    def _mass(self, z: Points, points: Points) -> tuple[Array, Array]:
         """sum_i rho(x, x_i) and its gradient."""
-        rho, slope = self.kernel.rho_slope(squared_distances(z, points))
-        gradient: Array = 2.0 * (slope.sum(axis=1)[:, None] * z - slope @ points) / self.scale
-        return rho.sum(axis=1), gradient
+        rho, slope = self.kernel.rho_slope(self.metric.squared(z, points))
+        gradient = 2.0 * (slope.sum(axis=1)[:, None] * z.Z - slope @ points.Z) / self.metric.embedded_unit
+        return rho.sum(axis=1), self.metric.layout.to_features(gradient)

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition.base import Context, Scale
-from ccgbo.surrogate.paths import Paths, draw_paths
+from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.surrogate.base import Paths
 
 Array = NDArray[np.float64]
 
@@ -24,15 +24,17 @@ class PathScore:
         return self.path(x)[:, 0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        return self.path.select(np.zeros(len(x), dtype=int)).own(x)
+        return self.path.select(np.zeros(len(x), dtype=int)).value_and_gradient_each(x)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThompsonSampling:
     """A fresh path at each suggestion."""
 
-    scale: ClassVar[Scale] = "real"
+    codomain: ClassVar[Codomain] = "real"
     needs_optima: ClassVar[bool] = False
+    full_credit: ClassVar[bool] = True  # it explores most
+    trades_mean: ClassVar[bool] = True
 
     def bind(self, context: Context) -> PathScore:
-        return PathScore(draw_paths(context.gp, 1, context.rng, n_features=context.n_features))
+        return PathScore(context.posterior.paths(1, context.rng))

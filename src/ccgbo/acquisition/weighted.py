@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition.base import Scale, Score, value_and_gradient
+from ccgbo.acquisition.base import BoundAcquisition, Codomain, value_and_gradient
 
 Array = NDArray[np.float64]
 
@@ -34,8 +34,8 @@ class Factor(Protocol):
 class Weighted:
     """A base score times its factors."""
 
-    base: Score
-    scale: Scale
+    base: BoundAcquisition
+    codomain: Codomain
     factors: Sequence[Factor]
     shift: float = 0.0  # min alpha, for "real" only
 
@@ -49,7 +49,7 @@ class Weighted:
         return out
 
     def combine(self, alpha: Array, factor: Array) -> Array:
-        if self.scale == "log":
+        if self.codomain == "log":
             return alpha + np.log(factor)
         surplus = alpha - self.shift
         return np.where(surplus > 0.0, factor * surplus, surplus)
@@ -61,7 +61,7 @@ class Weighted:
             value, slope = item.log_gradient(x)
             factor *= value
             d_log += slope
-        if self.scale == "log":
+        if self.codomain == "log":
             return alpha + np.log(factor), d_alpha + d_log
         surplus = alpha - self.shift
         product = factor[:, None] * (d_alpha + surplus[:, None] * d_log)
@@ -70,13 +70,13 @@ class Weighted:
 
 
 def weigh(
-    base: Score, alpha: Array, scale: Scale, factors: Sequence[Factor | None], candidates: Array
-) -> tuple[Score, Array]:  # alpha (m,) of the base at the candidates (m, p) -> values (m,)
+    base: BoundAcquisition, alpha: Array, codomain: Codomain, factors: Sequence[Factor | None], candidates: Array
+) -> tuple[BoundAcquisition, Array]:  # alpha (m,) of the base at the candidates (m, p) -> values (m,)
     """The weighted score and its values at the candidates; the base itself, bit for bit, where no factor is left."""
     present = [factor for factor in factors if factor is not None]
     if not present:
         return base, alpha
     finite = alpha[np.isfinite(alpha)]
-    shift = float(finite.min()) if scale == "real" and len(finite) else 0.0
-    weighted = Weighted(base, scale, present, shift)
+    shift = float(finite.min()) if codomain == "real" and len(finite) else 0.0
+    weighted = Weighted(base, codomain, present, shift)
     return weighted, weighted.combine(alpha, weighted.factor(candidates))

@@ -1,8 +1,9 @@
-"""``ccgbo bench``: the paper's experiments from the command line."""
+"""``ccgbo bench``: experiments from the command line."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,14 +22,14 @@ class _Friendly(click.Group):
 
 @click.group(cls=_Friendly)
 def bench() -> None:
-    """Run the paper's experiments and draw its tables and figures."""
+    """Run the paper's experiments and those against other libraries; draw their tables and figures."""
 
 
 @bench.command("list")
 def list_() -> None:
     """Experiments, problems and methods by name."""
-    from ccgbo.bench.baselines import METHODS
     from ccgbo.bench.experiment import experiment_names, load_experiment
+    from ccgbo.bench.methods import METHODS
     from ccgbo.bench.problems import GROUPS
 
     click.echo("experiments")
@@ -44,14 +45,16 @@ def list_() -> None:
 @bench.command()
 @click.argument("experiment")
 @click.option("--seeds", type=click.IntRange(min=1), help="How many seeds; the experiment's own number if not given.")
+@click.option("--first-seed", type=click.IntRange(min=0), help="The first of them.")
 @click.option("-j", "--jobs", type=int, default=1, show_default=True, help="Runs at a time.")
 @click.option("--backend", type=click.Choice(["loky", "dask", "ray"]), default="loky", show_default=True)
 @click.option("--address", help="Of a running Dask scheduler or Ray cluster.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Result file  [default: results/<name>.jsonl]")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Result file  [default: results/<name>.jsonl.gz]")
 @click.option("--progress/--no-progress", default=True, help="A progress bar with the time left.")
 def run(
     experiment: str,
     seeds: int | None,
+    first_seed: int | None,
     jobs: int,
     backend: str,
     address: str | None,
@@ -62,8 +65,8 @@ def run(
     from ccgbo.bench.experiment import load_experiment
     from ccgbo.bench.runner import run_experiment
 
-    chosen = load_experiment(experiment).with_seeds(seeds)
-    path = output or Path("results") / f"{chosen.name}.jsonl"
+    chosen = load_experiment(experiment).with_seeds(seeds, first_seed)
+    path = output or Path("results") / f"{chosen.name}.jsonl.gz"
     results = run_experiment(
         chosen,
         path,
@@ -76,22 +79,37 @@ def run(
     click.echo(f"{path}: {len(results.rows)} runs, {results.cpu_hours():.2f} CPU hours")
 
 
+def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
+    """Comma-separated names; the name of a group of problems stands for them."""
+    from ccgbo.bench.problems import GROUPS
+
+    if text is None:
+        return None
+    return [name for part in text.split(",") for name in GROUPS.get(part.strip(), (part.strip(),))]
+
+
 @bench.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--tables", type=click.Path(path_type=Path), help="Directory for tables as .md, .csv and .tex.")
 @click.option("--figures", type=click.Path(path_type=Path), help="Directory for figures as .png.")
 @click.option("--into", type=click.Path(path_type=Path, exists=True), help="Markdown page whose blocks are refreshed.")
+@click.option("--problems", callback=_names, help="Only these, comma-separated; or a group, as numbers or mixed.")
+@click.option("--methods", callback=_names, help="Only these, comma-separated.")
+@click.option("--reference", help="The method that ratios are taken to.")
+@click.option("--iterations", type=click.IntRange(min=1), help="Only the first of each run.")
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "csv", "latex"]), default="markdown", show_default=True
 )
-def report(results: tuple[Path, ...], tables: Path | None, figures: Path | None, into: Path | None, form: str) -> None:
-    """Tables and figures of RESULTS, files or directories; tables are printed unless a page takes them."""
+def report(
+    results: tuple[Path, ...], tables: Path | None, figures: Path | None, into: Path | None, form: str, **chosen: Any
+) -> None:
+    """Tables and figures of RESULTS: files, directories, or experiments whose file is in results/."""
     import os
 
     from ccgbo.bench.report import make_report, refresh_page, write_report
     from ccgbo.bench.results import result_files
 
-    reports = [make_report(file) for path in results for file in result_files(path)]
+    reports = [make_report(file, **chosen) for path in results for file in result_files(path)]
     for each in reports:
         write_report(each, table_dir=tables, figure_dir=figures)
     if into is not None:

@@ -9,8 +9,9 @@
     [settings]                      # given to every method
     high_dimensional = true
 
-A method is a name of :func:`ccgbo.bench.baselines.get_method`, or a table with a ``label``, a ``method`` and options.
-Ratios are taken to the experiment's ``reference``, or to the label that a method is ``against``.
+A method is a name of ``ccgbo.bench.methods.get_method``, or a table with a ``label``, a ``method`` and options.
+``problems`` may also name a group. Ratios are taken to the experiment's ``reference``, or to the label that a method is
+``against``. What ``kind`` decides: "regret", "quality" (quality.py), "theory" (theory.py), "illustration".
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ccgbo.bench.baselines import Method, get_method
-from ccgbo.bench.problems import PROBLEMS
+from ccgbo.bench.methods import Method, get_method
+from ccgbo.bench.problems import PROBLEMS, problem_names
 from ccgbo.errors import SettingError
 
-KINDS = ("regret", "theory", "illustration")
+KINDS = ("regret", "quality", "theory", "illustration")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,8 @@ class Experiment:
     first_seed: int = 0
     iterations: int = 100  # after the initial design
     reference: str = "ucb"  # label that ratios are taken to
+    noise: float | None = None  # quality only: standard deviation relative to the spread; None: the problem's own
+    design: bool = True  # quality only: whether every method is shown the same initial points
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -76,6 +79,10 @@ class Experiment:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise SettingError(f"{name} must be a whole number >= {least}, got {value!r}.")
+        if self.kind != "quality" and (self.noise is not None or not self.design):
+            raise SettingError(f"noise and design belong to the kind 'quality', got kind {self.kind!r}.")
+        if self.noise is not None and not self.noise >= 0.0:
+            raise SettingError(f"noise must be >= 0, got {self.noise!r}.")
         labels = [variant.label for variant in self.variants]
         if not labels or len(set(labels)) != len(labels):
             raise SettingError(f"methods must have one label each, got {labels!r}.")
@@ -105,15 +112,22 @@ class Experiment:
             for label in self.labels
         ]
 
-    def with_seeds(self, seeds: int | None) -> Experiment:
-        return self if seeds is None else replace(self, seeds=seeds)
+    def with_seeds(self, seeds: int | None, first: int | None = None) -> Experiment:
+        """The same on other seeds; None leaves what the file says."""
+        return replace(
+            self,
+            seeds=self.seeds if seeds is None else seeds,
+            first_seed=self.first_seed if first is None else first,
+        )
 
     def record(self) -> dict[str, Any]:
         """What a result file says of the experiment; the number of seeds is seen from its rows."""
+        own = {"noise": self.noise, "design": self.design} if self.kind == "quality" else {}
         return {
             "experiment": self.name,
             "title": self.title,
             "kind": self.kind,
+            **own,
             "iterations": self.iterations,
             "reference": self.reference,
             "against": {variant.label: variant.against for variant in self.variants if variant.against},
@@ -134,7 +148,8 @@ def parse_experiment(data: Mapping[str, Any]) -> Experiment:
     for key in ("name", "title", "problems"):
         if key not in data:
             raise SettingError(f"an experiment must have the field {key!r}.")
-    data["problems"] = tuple(data["problems"])
+    given = data["problems"]
+    data["problems"] = problem_names(given) if isinstance(given, str) else tuple(given)
     return Experiment(**data, variants=tuple(_variant(method, common) for method in methods))
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ccgbo.bench.illustration import GRID, forrester
+from ccgbo.arrays import Array
+from ccgbo.bench.illustration import GRID, TOY
 from ccgbo.bench.metrics import cumulative_regret, simple_regret
 from ccgbo.bench.results import Results, Row
 from ccgbo.bench.tables import name_of
@@ -16,10 +16,11 @@ from ccgbo.bench.theory import weight_bounds
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import MissingExtraError
 
-Array = NDArray[np.float64]
-
 COLORS = {"ucb": "#555555", "ccgbo": "#c44e52", "random": "#bbbbbb", "wgp": "#4c72b0", "rgp": "#55a868",
-          "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860"}  # fmt: skip
+          "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860",
+          "default": "#c44e52", "optuna-gp": "#4c72b0", "optuna-tpe": "#64b5cd", "botorch-logei": "#55a868",
+          "botorch-ucb": "#ccb974", "bayes-opt": "#8172b2", "ax": "#8c613c"}  # fmt: skip
+ARRIVED = 1e-8  # regret below which curves are not told apart
 QUANTITIES: dict[str, Callable[[Row], Array]] = {"simple": simple_regret, "cumulative": cumulative_regret}
 
 
@@ -70,10 +71,11 @@ def regret_curves(results: Results, quantity: str = "simple", *, log: bool = Fal
                 continue
             curves = np.array([QUANTITIES[quantity](results.row(problem, method, seed)) for seed in seeds])
             t = np.arange(curves.shape[1], dtype=float) + (quantity == "cumulative")
-            band(ax, t, curves, colors[method], name_of(method), bold=method.startswith("ccgbo"))
+            band(ax, t, curves, colors[method], name_of(method), bold=method.startswith("ccgbo") or method == "default")
         ax.set_title(problem, fontsize=9)
         if log:
             ax.set_yscale("log")
+            ax.set_ylim(bottom=max(ax.get_ylim()[0], ARRIVED))
     axes[0].set_ylabel(f"{quantity} regret", fontsize=8)
     for ax in axes:
         ax.set_xlabel("iteration", fontsize=8)
@@ -121,7 +123,7 @@ def _step(ax: Any, row: Row, t: int) -> None:
     seen = np.array(look["seen"])
     ax.fill_between(GRID, mean - 1.96 * std, mean + 1.96 * std, color="#4c72b0", alpha=0.2, linewidth=0)
     ax.plot(GRID, mean, color="#4c72b0", linewidth=1.2, label="posterior mean and 95 %")
-    ax.plot(GRID, forrester(GRID), color="black", linestyle="--", linewidth=0.9, label="objective")
+    ax.plot(GRID, TOY.values(GRID[:, None]), color="black", linestyle="--", linewidth=0.9, label="objective")
     height = np.array(look["acquisition"])
     scaled = -24.0 + 8.0 * height / max(float(height.max()), 1e-300)
     ax.plot(GRID, scaled, color="#55a868", linewidth=1.0, label="acquisition (scaled)")

@@ -13,43 +13,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.bench.baselines.base import EngineSearch, Initial
 from ccgbo.bench.experiment import Cell, Experiment
-from ccgbo.bench.problems import Problem
+from ccgbo.bench.problems import get_problem
 from ccgbo.bench.results import Row
 from ccgbo.bench.runner import step
 from ccgbo.bench.theory import posterior
 from ccgbo.credit.field import credit_factor
 from ccgbo.design import design_points
 from ccgbo.errors import SettingError
-from ccgbo.space import Float, Space
 
-Array = NDArray[np.float64]
-
-SPACE = Space({"x": Float(0.0, 1.0)})
+TOY = get_problem("Forrester1")
 N_INITIAL = 5
 GRID = np.linspace(0.0, 1.0, 201)
 
 
-def forrester(x: Array) -> Array:
-    result: Array = -((6.0 * x - 2.0) ** 2) * np.sin(12.0 * x - 4.0)
-    return result
-
-
-def _rows(X: Array) -> Array:
-    return forrester(X[:, 0])
-
-
-TOY = Problem(name="Forrester1", space=SPACE, function=_rows, optimum=6.0207400557671, argmax={"x": 0.757248757})
-
-
 def run_illustration(experiment: Experiment, cell: Cell) -> Row:
     """The regrets of one run; for the first seed also what each step looked like."""
-    points = [SPACE.decode(u) for u in design_points(SPACE, "random", 0, N_INITIAL, N_INITIAL, cell.seed)]
+    points = [TOY.space.decode(u) for u in design_points(TOY.space, "random", 0, N_INITIAL, N_INITIAL, cell.seed)]
     initial: Initial = [(point, TOY(point)) for point in points]
-    searcher = experiment.variant(cell.method).make().make(SPACE, cell.seed, initial)
+    searcher = experiment.variant(cell.method).make().make(TOY.space, cell.seed, initial)
     if not isinstance(searcher, EngineSearch):
         raise SettingError(f"an illustration needs methods of the optimizer itself, got {cell.method!r}.")
     regret, steps = [], []
@@ -57,7 +41,7 @@ def run_illustration(experiment: Experiment, cell: Cell) -> Row:
         before = _look(searcher) if cell.seed == experiment.first_seed else None
         regret.append(step(TOY, searcher, cell.seed, N_INITIAL + t))
         if before is not None:
-            steps.append({**before, "next": float(searcher.optimizer.trials[-1].params["x"])})
+            steps.append({**before, "next": float(searcher.optimizer.trials[-1].params["x1"])})
     row: Row = {"n_initial": N_INITIAL, "initial": min(TOY.regret(point) for point, _ in initial), "regret": regret}
     return {**row, "steps": steps} if steps else row
 
@@ -67,16 +51,16 @@ def _look(searcher: EngineSearch) -> dict[str, Any]:
     optimizer = searcher.optimizer
     model, credit = posterior(optimizer), optimizer.settings.credit
     x = GRID[:, None]
-    mean, std = model.gp.predict(x)
+    mean, std = model.posterior.predict(x)
     slope = float(model.outcome.slope(np.zeros(1))[0])
     alpha = mean + getattr(optimizer.settings.acquisition, "beta", 0.0) * std
     surplus = alpha - alpha.min()
     if credit.strength > 0.0:
         rows = sorted(optimizer.credits(), key=lambda row: row.trial_id)
         given = np.array([row.credit for row in rows])
-        factor = credit_factor(model.gp, given, credit, len(rows) - N_INITIAL)
+        factor = credit_factor(model.posterior, given, credit, len(rows) - N_INITIAL)
         surplus = surplus if factor is None else factor(x) * surplus
-    seen = [(float(t.params["x"]), float(t.value)) for t in optimizer.trials if t.value is not None]
+    seen = [(float(t.params["x1"]), float(t.value)) for t in optimizer.trials if t.value is not None]
     return {
         "seen": seen,
         "mean": model.outcome.inverse(mean).tolist(),

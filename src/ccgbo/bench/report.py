@@ -11,8 +11,10 @@ import numpy as np
 
 from ccgbo.bench import figures, tables
 from ccgbo.bench.metrics import cumulative_regret
+from ccgbo.bench.peers import PEERS
 from ccgbo.bench.results import Results, read_results
-from ccgbo.bench.tables import Table, name_of, seeds_text
+from ccgbo.bench.tables import name_of, seeds_text
+from ccgbo.bench.text_table import Table, number
 from ccgbo.bench.theory import growth_exponent, weight_bounds
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import StorageError
@@ -45,11 +47,13 @@ class Report:
         return "\n".join(parts)
 
 
-def make_report(path: str | Path) -> Report:
-    """The report of a result file."""
-    results = read_results(path)
+def make_report(path: str | Path, **chosen: Any) -> Report:
+    """The report of a result file; ``chosen`` goes to ``Results.chosen``."""
+    results = read_results(path).chosen(**chosen)
     if not results.rows:
         raise StorageError(f"{str(path)!r} has no finished run yet.")
+    if results.kind == "quality":
+        return _quality(results)
     if results.kind == "theory":
         return _theory(results)
     if results.kind == "illustration":
@@ -74,6 +78,18 @@ def _comparison(results: Results) -> Report:
         tables.cost_table(results),
     )
     return Report(results.name, shown, (_curves(results, "simple"), _curves(results, "cumulative")))
+
+
+def _quality(results: Results) -> Report:
+    shown = [tables.quality_table(results)]
+    rivals = [m for m in results.methods if m in (*PEERS, "random")]
+    if "default" in results.methods and rivals:
+        shown += [tables.rivals_table(results, "default", rivals), tables.tasks_table(results, "default", rivals)]
+    shown += [tables.value_table(results, sd=False), tables.value_table(results, "final", sd=False)]
+    shown += [tables.recommended_table(results)]
+    caption = f"{results.header['title']}: simple regret, mean and standard error, {seeds_text(results)}"
+    curves = Figure(f"{results.name}_simple", caption, lambda: figures.regret_curves(results, "simple", log=True))
+    return Report(results.name, tuple(table for table in shown if table.rows), (curves,))
 
 
 def _variants(results: Results) -> Report:
@@ -114,7 +130,7 @@ def _proxy_table(results: Results) -> Table:
             errors = [np.mean([run[i]["error"][k] for run in found]) for k in point["error"]]
             bias, sd, widest = (float(np.mean([run[i][key] for run in found])) for key in ("mean", "sd", "S"))
             numbers = [*errors, bias, sd / 5.0, widest]
-            rows.append((problem, str(point["t"]), *(tables.number(float(v)) for v in numbers)))
+            rows.append((problem, str(point["t"]), *(number(float(v)) for v in numbers)))
     keys = list(
         results.row(results.problems[0], "ccgbo", results.seeds(results.problems[0], "ccgbo")[0])["proxy"][0]["error"]
     )
@@ -136,8 +152,8 @@ def _growth_table(results: Results) -> Table:
             early = np.mean(
                 [curve[19] / np.sqrt(20 * row["gain"][19]) for curve, row in zip(total, found, strict=True)]
             )
-            last = tables.number(float(np.mean([curve[-1] for curve in total])))
-            cells = (last, f"{slope:.2f}", tables.number(float(early)), tables.number(float(late)))
+            last = number(float(np.mean([curve[-1] for curve in total])))
+            cells = (last, f"{slope:.2f}", number(float(early)), number(float(late)))
             rows.append((problem, name_of(method), *cells))
     columns = ("Task", "Method", "R_100", "Slope of log R on log N", "R / sqrt(N gain), N = 20", "N = 100")
     caption = f"Theorem 5.2: growth of cumulative regret, {seeds_text(results)}"

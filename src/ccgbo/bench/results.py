@@ -7,25 +7,31 @@ was cut by a crash is dropped when the file is opened again.
     row   {"problem", "method", "seed", "n_initial", "initial", "regret": [...]}
           initial   regret of the best point of the initial design
           regret    of each later point, optimum minus noise-free value, rounded to six digits
+          A run that was shown no design has n_initial 0 and counts from its first evaluation.
+
+A name that ends in ``.gz`` is compressed, the times beside it too (files.py).
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ccgbo.bench import files
 from ccgbo.bench.experiment import Cell, Experiment
-from ccgbo.errors import StorageError
+from ccgbo.bench.problems import PROBLEMS
+from ccgbo.errors import SettingError, StorageError
 from ccgbo.versions import versions
 
 Row = dict[str, Any]
 DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D")
+PEERS_DEPEND_ON = ("optuna", "torch", "botorch", "bayesian-optimization", "ax-platform")
 MUST_AGREE = ("experiment", "kind", "iterations")
+QUALITY_AGREES = ("noise", "design")
 
 
 def key_of(row: Mapping[str, Any]) -> Cell:
@@ -86,8 +92,45 @@ class Results:
     def row(self, problem: str, method: str, seed: int) -> Row:
         return self.rows[Cell(problem=problem, method=method, seed=seed)]
 
+    def chosen(
+        self,
+        *,
+        problems: Iterable[str] | None = None,
+        methods: Iterable[str] | None = None,
+        reference: str | None = None,
+        iterations: int | None = None,
+    ) -> Results:
+        """Some of the problems and methods, the first iterations only, ratios to another reference."""
+        to = reference or self.header["reference"]
+        kept_p = _known("problems", problems, self.header["problems"], PROBLEMS)
+        kept_m = _known("methods", methods, self.header["methods"])
+        _known("reference", [to], self.header["methods"])
+        T = int(self.header["iterations"]) if iterations is None else min(iterations, int(self.header["iterations"]))
+        cells = [c for c in self.rows if c.problem in kept_p and (c.method in kept_m or c.method == to)]
+        header = {
+            **self.header,
+            "problems": kept_p,
+            "methods": {m: record for m, record in self.header["methods"].items() if m in (*kept_m, to)},
+            "reference": to,
+            "against": {} if reference else self.header.get("against", {}),
+            "iterations": T,
+        }
+        share = T / int(self.header["iterations"])
+        rows = {c: {**self.rows[c], "regret": self.rows[c]["regret"][:T]} for c in cells}
+        return replace(self, header=header, rows=rows, cpu={c: share * self.cpu[c] for c in cells if c in self.cpu})
+
     def cpu_hours(self) -> float:
         return sum(self.cpu.values()) / 3600.0
+
+
+def _known(what: str, wanted: Iterable[str] | None, here: Iterable[str], anywhere: Iterable[str] = ()) -> list[str]:
+    """Those wanted that a file has, in the order of the file; refuses a name that nobody has."""
+    names, chosen = list(here), list(here if wanted is None else wanted)
+    wrong = [name for name in chosen if name not in names and name not in set(anywhere)]
+    kept = [name for name in names if name in chosen]
+    if wrong or not kept:
+        raise SettingError(f"{what} must be among {names}, got {(wrong or chosen)[0]!r}.")
+    return kept
 
 
 def read_results(path: str | Path) -> Results:
@@ -102,25 +145,28 @@ def read_results(path: str | Path) -> Results:
 
 
 def result_files(path: str | Path) -> list[Path]:
-    """The path itself, or the result files in a directory that have a run; other files there are passed over."""
+    """The path itself, the result files in a directory that have a run, or that of an experiment in results/."""
     path = Path(path)
+    if not path.exists() and len(path.parts) == 1:
+        named = [Path("results") / f"{path.name}{end}" for end in (".jsonl.gz", ".jsonl")]
+        path = next((file for file in named if file.is_file()), path)
     if not path.is_dir():
         return [path]
-    return [file for file in sorted(path.glob("*.jsonl")) if _is_result(file)]
+    return [file for file in sorted([*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")]) if _is_result(file)]
 
 
 def _is_result(path: Path) -> bool:
-    with path.open(encoding="utf-8") as file:
-        try:
-            header, begun = json.loads(file.readline()), file.readline().endswith("\n")
-        except json.JSONDecodeError:
-            return False
-    return begun and isinstance(header, dict) and set(MUST_AGREE) <= header.keys()
+    first, *rest = files.read_text(path).split("\n", 2)
+    try:
+        header = json.loads(first)
+    except json.JSONDecodeError:
+        return False
+    return len(rest) == 2 and isinstance(header, dict) and set(MUST_AGREE) <= header.keys()
 
 
 def _whole_lines(path: Path) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(keepends=True), start=1):
+    for number, line in enumerate(files.read_text(path).splitlines(keepends=True), start=1):
         if not line.endswith("\n"):
             break  # cut by a crash
         try:
@@ -131,14 +177,15 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _beside(path: Path) -> Path:
-    return path.with_suffix(".cpu.csv")
+    end = ".gz" if files.is_compressed(path) else ""
+    return path.with_name(path.name.removesuffix(end).removesuffix(".jsonl") + ".cpu.csv" + end)
 
 
 def _read_cpu(path: Path) -> dict[Cell, float]:
     if not path.is_file():
         return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.reader(file) if len(row) == 4 and row[2].isdigit()]
+    lines = csv.reader(files.read_text(path).splitlines())
+    rows = [row for row in lines if len(row) == 4 and row[2].isdigit()]
     return {Cell(problem=p, method=m, seed=int(s)): float(cpu) for p, m, s, cpu in rows}
 
 
@@ -148,7 +195,8 @@ class ResultFile:
     def __init__(self, path: str | Path, experiment: Experiment) -> None:
         self.path, self._experiment = Path(path), experiment
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        known = {name: number for name, number in versions().items() if name in DEPENDS_ON}
+        asked = (*DEPENDS_ON, *(PEERS_DEPEND_ON if experiment.kind == "quality" else ()))
+        known = {name: number for name, number in versions().items() if name in asked}
         mine = json.loads(_line({**experiment.record(), "versions": [known]}))
         if self.path.is_file() and self.path.stat().st_size:
             found = read_results(self.path)
@@ -165,8 +213,8 @@ class ResultFile:
         """Keep a finished run, in one write each for the row and its time."""
         cell = key_of(row)
         self._rows[cell], self._cpu[cell] = rounded(row), cpu
-        _append(self.path, _line(self._rows[cell]))
-        _append(_beside(self.path), _cpu_line(cell, cpu))
+        files.append(self.path, _line(self._rows[cell]))
+        files.append(_beside(self.path), _cpu_line(cell, cpu))
 
     def finish(self) -> None:
         """Rows in the experiment's order, whatever order they came in."""
@@ -179,19 +227,19 @@ class ResultFile:
             return problems.index(cell.problem), methods.index(cell.method), cell.seed
 
         cells = sorted(self._rows, key=order)
-        _replace(self.path, [_line(self._header), *(_line(self._rows[cell]) for cell in cells)])
+        files.replace(self.path, [_line(self._header), *(_line(self._rows[cell]) for cell in cells)])
         times = [_cpu_line(cell, self._cpu[cell]) for cell in cells if cell in self._cpu]
-        _replace(_beside(self.path), ["problem,method,seed,cpu_seconds\n", *times])
+        files.replace(_beside(self.path), ["problem,method,seed,cpu_seconds\n", *times])
 
 
 def _cpu_line(cell: Cell, cpu: float) -> str:
-    values = [*asdict(cell).values(), f"{cpu:.2f}"]
+    values = [*asdict(cell).values(), f"{cpu:.4f}"]
     return ",".join(f'"{v}"' if "," in str(v) else str(v) for v in values) + "\n"
 
 
 def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str, Any]:
     """The header of a file that is carried on; refuses to mix runs of different settings."""
-    for key in MUST_AGREE:
+    for key in (*MUST_AGREE, *(QUALITY_AGREES if mine["kind"] == "quality" else ())):
         if found[key] != mine[key]:
             raise StorageError(f"{str(path)!r} has {key} = {found[key]!r}, not {mine[key]!r}: choose another output.")
     for label, record in mine["methods"].items():
@@ -200,6 +248,7 @@ def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str
     here = mine["versions"][0]
     known = found["versions"]
     return {
+        **{key: found[key] for key in ("note",) if key in found},
         **mine,
         "problems": _union(mine["problems"], found["problems"]),
         "against": {**found.get("against", {}), **mine["against"]},
@@ -217,17 +266,3 @@ def _agree(found: Any, mine: Any) -> bool:
 
 def _union(first: Iterable[str], second: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*first, *second]))
-
-
-def _append(path: Path, line: str) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(fd, line.encode())
-    finally:
-        os.close(fd)
-
-
-def _replace(path: Path, lines: Iterable[str]) -> None:
-    draft = path.with_name(path.name + ".new")
-    draft.write_text("".join(lines), encoding="utf-8")
-    os.replace(draft, path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from ccgbo.bench.baselines import Searcher
 from ccgbo.bench.baselines.base import Initial
 from ccgbo.bench.experiment import Cell, Experiment
+from ccgbo.bench.methods import require
 from ccgbo.bench.problems import Problem, get_problem
 from ccgbo.bench.results import ResultFile, Results, Row, read_results
 from ccgbo.design import design_points
@@ -76,24 +78,33 @@ def _measure(kind: str) -> Callable[[Experiment, Cell], Row]:
 
 
 def run_cell(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
-    """The row of one run, and the CPU seconds it took."""
+    """The row of one run, and the CPU seconds it took: of its suggestions in an experiment of kind "quality"."""
+    named = {"problem": cell.problem, "method": cell.method, "seed": cell.seed}
+    if experiment.kind == "quality":
+        from ccgbo.bench.quality import run_quality
+
+        row, cpu = run_quality(experiment, cell)
+        return {**named, **row}, cpu
     began = time.process_time()
     row = _measure(experiment.kind)(experiment, cell)
-    named = {"problem": cell.problem, "method": cell.method, "seed": cell.seed}
     return {**named, **row}, time.process_time() - began
 
 
 def available(experiment: Experiment, report: Report) -> set[str]:
-    """Problems that can be made here; a missing extra is reported and leaves the others."""
-    if experiment.kind == "illustration":
-        return set(experiment.problems)
-    found = set()
+    """Problems and labels of methods that can be made here; a missing extra is reported and leaves the others."""
+    needs: dict[str, Callable[[], object]] = {
+        variant.label: partial(require, variant.make()) for variant in experiment.variants
+    }
     for problem in experiment.problems:
+        made = experiment.kind == "illustration"
+        needs[problem] = (lambda: None) if made else partial(get_problem, problem, experiment.first_seed)
+    found = set()
+    for name, need in needs.items():
         try:
-            get_problem(problem, experiment.first_seed)
-            found.add(problem)
+            need()
+            found.add(name)
         except MissingExtraError as error:
-            report(f"{problem} is left out: {error}")
+            report(f"{name} is left out: {error}")
     return found
 
 
@@ -114,7 +125,7 @@ def run_experiment(
         raise SettingError(f"jobs must not be 0, got {jobs!r}.")
     file = ResultFile(output, experiment)
     usable = available(experiment, report)
-    todo = [cell for cell in experiment.cells() if cell.problem in usable and cell not in file.done]
+    todo = [c for c in experiment.cells() if {c.problem, c.method} <= usable and c not in file.done]
     with _bar(len(todo), experiment.name, progress) as advance:
         for row, cpu in _results(experiment, todo, jobs, backend, address):
             file.append(row, cpu)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ccgbo.bench.metrics import Comparison, compare, overall_ratio, simple_regret
+from ccgbo.bench.metrics import TOLERANCE, Comparison, compare, overall_ratio, simple_regret
 from ccgbo.bench.published import published, published_ratio
 from ccgbo.bench.results import Results
+from ccgbo.bench.text_table import DASH, Table, number, text_table
 
 NAMES = {"ucb": "GP-UCB", "ccgbo": "CCGBO", "random": "Random", "wgp": "WGP", "rgp": "RGP", "tvgp": "TVGP",
          "outlier": "Outlier", "pibo": "PiBO", "colabo": "ColaBO", "ts": "TS", "logei": "LogEI", "jes": "JES",
-         "mes": "MES"}  # fmt: skip
+         "mes": "MES", "optuna-gp": "Optuna GP", "optuna-tpe": "Optuna TPE", "botorch-logei": "BoTorch LogEI",
+         "botorch-ucb": "BoTorch UCB", "bayes-opt": "bayesian-optimization", "ax": "Ax", "gp-logei": "LogEI alone",
+         "default-nocredit": "default without credit", "paper": "paper preset"}  # fmt: skip
 METRIC_NAMES = {"ausr": "AUSR", "final": "final simple regret"}
-DASH = "–"
 
 
 def name_of(method: str) -> str:
@@ -25,76 +24,6 @@ def name_of(method: str) -> str:
     if method.startswith("ccgbo-"):
         return f"CCGBO-{name_of(method.removeprefix('ccgbo-'))}"
     return NAMES.get(method, method)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Text cells under named columns."""
-
-    name: str  # of its file
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def markdown(self) -> str:
-        lines = [self.columns, tuple("---" for _ in self.columns), *self.rows]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-    def csv(self) -> str:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
-        return out.getvalue()
-
-    def latex(self) -> str:
-        body = [" & ".join(_escape(cell) for cell in line) + r" \\" for line in self.rows]
-        head = " & ".join(_escape(cell) for cell in self.columns) + r" \\"
-        return "\n".join(
-            [
-                r"\begin{table}",
-                r"\centering",
-                rf"\caption{{{_escape(self.caption)}}}",
-                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
-                r"\toprule",
-                head,
-                r"\midrule",
-                *body,
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-                "",
-            ]
-        )
-
-    def write(self, directory: Callable[[str], str]) -> None:
-        """One file per format; ``directory`` makes a path of a file's name."""
-        for suffix, text in (("md", self.markdown()), ("csv", self.csv()), ("tex", self.latex())):
-            with open(directory(f"{self.name}.{suffix}"), "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-
-
-def _table(name: str, caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table without the columns that have nothing to say, such as the paper's where it prints none."""
-    kept = [i for i in range(len(columns)) if not rows or any(row[i] != DASH for row in rows)]
-    shown = tuple(tuple(row[i] for i in kept) for row in rows)
-    return Table(name, caption, tuple(columns[i] for i in kept), shown)
-
-
-_LATEX = {"±": r"$\pm$", DASH: "--", "%": r"\%", "_": r"\_", "&": r"\&", "**": ""}
-
-
-def _escape(text: str) -> str:
-    for plain, command in _LATEX.items():
-        text = text.replace(plain, command)
-    return text
-
-
-def number(value: float) -> str:
-    """Four significant digits without an exponent where that is short."""
-    if value == 0.0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-    return f"{value:.3g}"
 
 
 def ratio_text(c: Comparison) -> str:
@@ -105,19 +34,22 @@ def _optional(value: float | None) -> str:
     return DASH if value is None else f"{value:.2f}"
 
 
-def value_table(results: Results, metric: str = "ausr", scale: float = 1.0) -> Table:
+def value_table(results: Results, metric: str = "ausr", scale: float = 1.0, *, sd: bool = True) -> Table:
     """Mean and standard deviation of every method on every problem; the smallest mean of a row in bold."""
     rows = []
     for problem in results.problems:
         found = {m: compare(results, problem, m, m, metric) for m in _present(results, problem)}
         best = min(c.mean for c in found.values())
-        cells = [_mean_sd(found.get(m), scale, best) for m in results.methods]
+        cells = [_mean_sd(found.get(m), scale, best, sd) for m in results.methods]
         rows.append((problem, *cells))
     what = METRIC_NAMES[metric] + (f" times {scale:g}" if scale != 1.0 else "")
     seeds = seeds_text(results)
     columns = ("Task", *(name_of(m) for m in results.methods))
-    return _table(
-        f"{results.name}_{metric}", f"{results.header['title']}: {what}, mean ± sd, {seeds}", columns, tuple(rows)
+    return text_table(
+        f"{results.name}_{metric}",
+        f"{results.header['title']}: {what}, mean{' ± sd' if sd else ''}, {seeds}",
+        columns,
+        tuple(rows),
     )
 
 
@@ -125,10 +57,10 @@ def _present(results: Results, problem: str) -> list[str]:
     return [m for m in results.methods if results.seeds(problem, m)]
 
 
-def _mean_sd(c: Comparison | None, scale: float, best: float) -> str:
+def _mean_sd(c: Comparison | None, scale: float, best: float, sd: bool) -> str:
     if c is None:
         return DASH
-    text = f"{number(scale * c.mean)} ± {number(scale * c.sd)}"
+    text = number(scale * c.mean) + (f" ± {number(scale * c.sd)}" if sd else "")
     return f"**{text}**" if c.mean == best else text
 
 
@@ -161,7 +93,7 @@ def ratio_table(results: Results, metric: str = "ausr", methods: Sequence[str] |
     )
     caption += f"bootstrap interval, {seeds_text(results)}"
     columns = ("Task", "Method", f"Ratio to {to}", "Paper", "Seeds won–lost")
-    return _table(f"{results.name}_{metric}_ratio", caption, columns, rows)
+    return text_table(f"{results.name}_{metric}_ratio", caption, columns, rows)
 
 
 def _to(results: Results) -> str:
@@ -189,7 +121,89 @@ def overall_table(results: Results, metric: str = "ausr") -> Table:
     caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {_to(results)} in "
     caption += f"{METRIC_NAMES[metric]}, {seeds_text(results)}"
     columns = ("Method", "Ratio over all tasks", "Paper", "Tasks with an interval off 1", "Runs won–lost")
-    return _table(f"{results.name}_{metric}_overall", caption, columns, rows)
+    return text_table(f"{results.name}_{metric}_overall", caption, columns, rows)
+
+
+def quality_table(results: Results) -> Table:
+    """One line a method: ratios of AUSR and of final regret over all tasks, and what a suggestion costs."""
+    rows = []
+    for method in results.methods:
+        reference = results.reference_of(method)
+        tasks = sum(bool(results.seeds(p, method, reference)) for p in results.problems)
+        if tasks:
+            both = ["1" if method == reference else _interval(results, method, reference, m) for m in ("ausr", "final")]
+            rows.append((name_of(method), *both, str(tasks), _milliseconds(results, method)))
+    caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {_to(results)}, {{}}"
+    columns = ("Method", "AUSR", "Final regret", "Tasks", "CPU ms per suggestion")
+    return text_table(f"{results.name}_overall", caption.format(seeds_text(results)), columns, rows)
+
+
+def _interval(results: Results, method: str, reference: str | Mapping[str, str], metric: str) -> str:
+    return "{:.3f} [{:.3f}, {:.3f}]".format(*overall_ratio(results, method, reference, metric))
+
+
+def _milliseconds(results: Results, method: str) -> str:
+    times = [cpu for cell, cpu in results.cpu.items() if cell.method == method]
+    return f"{1e3 * np.median(times) / int(results.header['iterations']):.1f}" if times else DASH
+
+
+def rivals_table(results: Results, method: str, rivals: Sequence[str]) -> Table:
+    """A method against each rival over all tasks and on its worst one, and against the best peer of each task."""
+    rows = []
+    for rival in rivals:
+        each = {p: compare(results, p, method, rival) for p in results.problems if results.seeds(p, method, rival)}
+        if each:
+            worst = max(each, key=lambda p: each[p].ratio)
+            both = (_interval(results, method, rival, metric) for metric in ("ausr", "final"))
+            rows.append((name_of(rival), *both, f"{worst}: {ratio_text(each[worst])}"))
+    best = best_rivals(results, method, rivals)
+    if len(best) == len(results.problems) and len(set(best.values())) > 1:
+        both = (_interval(results, method, best, metric) for metric in ("ausr", "final"))
+        rows.append(("the best of each task by AUSR", *both, DASH))
+    caption = f"{results.header['title']}: {name_of(method)} to each peer, {seeds_text(results)}"
+    columns = (f"{name_of(method)} to", "AUSR", "Final regret", "Worst task by AUSR")
+    return text_table(f"{results.name}_rivals", caption, columns, rows)
+
+
+def best_rivals(results: Results, method: str, rivals: Sequence[str]) -> dict[str, str]:
+    """For each task the rival, random search apart, that a method trails most by AUSR."""
+    found = {}
+    for p in results.problems:
+        each = {r: compare(results, p, method, r).ratio for r in rivals if results.seeds(p, method, r)}
+        each.pop("random", None)
+        if each:
+            found[p] = max(each, key=lambda r: each[r])
+    return found
+
+
+def tasks_table(results: Results, method: str, rivals: Sequence[str]) -> Table:
+    """Task by task: the peer that a method trails most, and random search."""
+    rows = []
+    for p, best in best_rivals(results, method, rivals).items():
+        known = bool(results.seeds(p, method, "random"))
+        to_random = ratio_text(compare(results, p, method, "random")) if known else DASH
+        rows.append((p, name_of(best), ratio_text(compare(results, p, method, best)), to_random))
+    caption = f"{results.header['title']}: ratio of AUSR to the best peer of the task and to random search"
+    columns = ("Task", "Best peer", f"{name_of(method)} to it", f"{name_of(method)} to random search")
+    return text_table(f"{results.name}_tasks", caption, columns, rows)
+
+
+def recommended_table(results: Results) -> Table:
+    """The regret of the recommended point to that of the best value that was seen, over all tasks."""
+    rows = []
+    for method in results.methods:
+        logs = []
+        for p in results.problems:
+            found = [results.row(p, method, s) for s in results.seeds(p, method)]
+            found = [row for row in found if "seen" in row]
+            if found:
+                tiny = TOLERANCE * float(np.mean([row["initial"] for row in found])) + 1e-12
+                ends = [tiny + np.mean([max(row[end], 0.0) for row in found]) for end in ("recommended", "seen")]
+                logs.append(np.log(ends[0] / ends[1]))
+        if logs:
+            rows.append((name_of(method), f"{np.exp(np.mean(logs)):.3f}"))
+    caption = f"{results.header['title']}: regret of the recommended point to that of the best value seen"
+    return text_table(f"{results.name}_recommended", caption, ("Method", "Ratio"), rows)
 
 
 def variant_table(results: Results) -> Table:
@@ -215,7 +229,7 @@ def variant_table(results: Results) -> Table:
             ]
         rows.append(tuple(cells))
     caption = f"{results.header['title']}: final simple regret, mean ± sd, and AUSR over that of {_to(results)}, "
-    return _table(f"{results.name}_variants", caption + seeds_text(results), columns, rows)
+    return text_table(f"{results.name}_variants", caption + seeds_text(results), columns, rows)
 
 
 def cost_table(results: Results) -> Table:
@@ -228,7 +242,7 @@ def cost_table(results: Results) -> Table:
             cells.append(f"{np.mean(times):.2f}" if times else DASH)
         rows.append(tuple(cells))
     caption = f"{results.header['title']}: CPU seconds of one run ({results.cpu_hours():.2f} CPU hours in all)"
-    return _table(f"{results.name}_cost", caption, ("Task", *(name_of(m) for m in results.methods)), rows)
+    return text_table(f"{results.name}_cost", caption, ("Task", *(name_of(m) for m in results.methods)), rows)
 
 
 def steps_table(results: Results) -> Table:
@@ -239,4 +253,4 @@ def steps_table(results: Results) -> Table:
     steps = range(int(results.header["iterations"]) + 1)
     rows = [(name_of(m), *(number(float(traces[m][:, t].mean())) for t in steps)) for m in results.methods]
     caption = f"{results.header['title']}: mean simple regret after each step, {len(seeds)} seeds"
-    return _table(f"{results.name}_steps", caption, ("Method", *(f"t = {t}" for t in steps)), rows)
+    return text_table(f"{results.name}_steps", caption, ("Method", *(f"t = {t}" for t in steps)), rows)

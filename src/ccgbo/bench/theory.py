@@ -22,18 +22,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.bench.baselines.base import EngineSearch
+from ccgbo.bench.baselines.base import EngineSearch, gaussian
 from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.results import Row
 from ccgbo.bench.runner import start, step
 from ccgbo.credit.field import CreditSettings, lower_weight, upper_weight
-from ccgbo.credit.proxy import maximise_paths
 from ccgbo.errors import SettingError
-from ccgbo.model import Data, Model, build_model
+from ccgbo.model import Model, build_model
 from ccgbo.optimizer import Optimizer
 from ccgbo.search import movable
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.paths import draw_paths
+from ccgbo.surrogate.optima import maximise_paths
 from ccgbo.threads import blas_threads
 
 Array = NDArray[np.float64]
@@ -59,7 +57,7 @@ def run_theory(experiment: Experiment, cell: Cell) -> Row:
                 proxies.append({"t": t, **proxy_errors(posterior(searcher.optimizer), searcher, problem.optimum, rng)})
         if t < experiment.iterations:
             regret.append(step(problem, searcher, cell.seed, len(initial) + t))
-    gain = information_gain(posterior(searcher.optimizer).gp)
+    gain = gaussian(posterior(searcher.optimizer).posterior).information_gain()
     return {
         "n_initial": len(initial),
         "initial": min(problem.regret(point) for point, _ in initial),
@@ -71,17 +69,13 @@ def run_theory(experiment: Experiment, cell: Cell) -> Row:
 
 def posterior(optimizer: Optimizer) -> Model:
     """The posterior of what an optimizer was told, fitted afresh."""
-    space, s = optimizer.space, optimizer.settings
-    trials = [trial for trial in optimizer.trials if trial.state == "complete"]
-    F = space.features(np.array([space.encode(trial.params) for trial in trials]))
-    data = Data(F, np.array([trial.value for trial in trials], dtype=float), np.full(len(trials), np.nan))
-    return build_model(data, space.groups, s.fit, s.outcome, None, None)
+    return build_model(optimizer.data, optimizer.space.choices, optimizer.settings)
 
 
 def proxy_errors(model: Model, searcher: EngineSearch, optimum: float, rng: np.random.Generator) -> dict[str, Any]:
     """How far Z_t is from the optimum, and why."""
-    space, gp = searcher.optimizer.space, model.gp
-    paths = draw_paths(gp, N_PATHS, rng, n_features=searcher.optimizer.settings.credit.n_features)
+    space, gp = searcher.optimizer.space, model.posterior
+    paths = gp.paths(N_PATHS, rng)
     U = space.sample(N_CANDIDATES, rng)
     F = space.features(U)
     free = movable(space, np.concatenate([U, space.from_features(gp.X)]))
@@ -96,12 +90,6 @@ def group_means(maxima: Array, k: int) -> Array:
     n = len(maxima) // k
     means: Array = maxima[: n * k].reshape(n, k).mean(axis=1)
     return means
-
-
-def information_gain(gp: GP) -> Array:  # (n,)
-    """1/2 log |I + K_N / noise| for every N: what the first N observations tell about the function."""
-    result: Array = np.cumsum(np.log(gp.L.diagonal()) - 0.5 * np.log(gp.noise))
-    return result
 
 
 def weight_bounds(iterations: int, credit: CreditSettings) -> tuple[Array, Array]:  # (T,), (T,)

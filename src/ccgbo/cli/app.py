@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from ccgbo.errors import CcgboError
+from ccgbo.text import printable
 
 # name: (module:object, help shown in the list of commands)
 COMMANDS = {
@@ -27,7 +29,7 @@ COMMANDS = {
     "list": ("ccgbo.cli.studies:list_", "List the studies of a file."),
     "export": ("ccgbo.cli.studies:export", "Write the trials to CSV, JSON or Parquet."),
     "import": ("ccgbo.cli.studies:import_", "Tell a study values from a file or from Optuna."),
-    "requeue": ("ccgbo.cli.studies:requeue", "Give pending trials back, to be asked again."),
+    "release": ("ccgbo.cli.studies:release", "Release pending trials, to be asked again."),
     "delete": ("ccgbo.cli.studies:delete", "Delete a study."),
     "report": ("ccgbo.viz.cli:report", "Write a study's report as one HTML page."),
     "dashboard": ("ccgbo.viz.cli:dashboard", "Watch studies in the browser."),
@@ -104,12 +106,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     debug = arguments[:1] == ["--debug"]
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # what a terminal cannot show is no reason to stop
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = app.main(arguments, prog_name="ccgbo", standalone_mode=False)
         sys.stdout.flush()
     except Exception as error:
         code = _explain(error, debug)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one line, however often it is pressed
         code = _fail("interrupted", 1)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -123,6 +129,9 @@ def _explain(error: Exception, debug: bool) -> int:
             return _fail("interrupted", 1)
         click.echo(err=True)  # the cursor stands behind a question
         return _fail("nothing was done", 1)
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command, from click 8.2 on
+        click.echo(error.format_message(), err=True)  # type: ignore[attr-defined]
+        return 2
     if isinstance(error, click.UsageError):
         path = "ccgbo" if error.ctx is None else error.ctx.command_path
         return _fail(f"{error.format_message()} Try '{path} --help'.", error.exit_code)
@@ -137,5 +146,5 @@ def _explain(error: Exception, debug: bool) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"error: {' '.join(message.splitlines())}", err=True)
+    click.echo(f"error: {printable(' '.join(message.splitlines()))}", err=True)
     return code

@@ -11,26 +11,30 @@ A conditional parameter that is inactive leaves its place empty.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
-import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, Self
 
+from ccgbo.cli.groups import Groups
 from ccgbo.errors import SettingError
-from ccgbo.running import Reported
+from ccgbo.running import CannotEvaluate, Reported
 
 Parser = Callable[[str], float]
 
-PLACE = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
+NAME = r"[^\W\d][\w.-]*|\w+"  # what looks like a parameter although there is none of that name
 # a number that stands alone: neither part of a word such as v2 or 12s, nor of a file name such as run-3.pt
 NUMBER = re.compile(
     r"(?<![\w.+-])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?!\w|\.\w)", re.IGNORECASE
 )
 TAIL = 20  # lines of standard error kept with a failure
+CANNOT_START = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 
 
 class CommandFailed(Reported):
@@ -38,7 +42,7 @@ class CommandFailed(Reported):
 
 
 class Command:
-    """``f(**params)`` for :meth:`ccgbo.Study.run`."""
+    """``f(**params)`` for ``ccgbo.Study.run``."""
 
     def __init__(
         self,
@@ -48,57 +52,76 @@ class Command:
         parse: Parser,
         timeout: float | None = None,  # seconds for one evaluation
     ) -> None:
+        self._places = places(names)
         for argument in arguments:
-            for _, name in PLACE.findall(argument):
+            for _, name in self._places.findall(argument):
                 if name and name not in names:
                     raise SettingError(
                         f"{{{name}}} in {argument!r} must be a parameter of the space, one of {list(names)!r}; "
                         f"write {{{{{name}}}}} to pass {{{name}}} itself."
                     )
         self._arguments, self._parse, self._timeout = list(arguments), parse, timeout
-        self._children: set[subprocess.Popen[str]] = set()
-        self._lock = threading.Lock()
+        self._fixed = not self._places.search(arguments[0])  # else the parameters choose the program
+        self._groups = Groups()
 
-    def __call__(self, **params: Any) -> float:
-        arguments = [fill(argument, params) for argument in self._arguments]
+    def check(self) -> None:
+        """That the program is there, before a trial is spent on finding out."""
+        program = self._arguments[0]
+        if self._fixed and shutil.which(program) is None:
+            there = os.path.dirname(program) and os.path.exists(program)
+            why = "it is not an executable file" if there else "there is no such program"
+            raise CannotEvaluate(f"cannot start {program!r}: {why}.")
+
+    def __call__(self, /, **params: Any) -> float:
+        arguments = [fill(argument, params, self._places) for argument in self._arguments]
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            child = self._start(arguments, params, out, err)
+            try:
+                in_time = self._groups.wait(child, self._timeout)
+            finally:
+                self._groups.end(child)
+            if not in_time:
+                raise CommandFailed(f"stopped after {self._timeout:g} s")
+            if self._groups.stopped.is_set():
+                raise KeyboardInterrupt
+            if child.returncode != 0:
+                raise CommandFailed("\n".join([_status(child.returncode), *_text(err).splitlines()[-TAIL:]]))
+            return self._parse(_text(out))
+
+    def _start(
+        self, arguments: list[str], params: Mapping[str, Any], out: IO[bytes], err: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        environment = os.environ | {"CCGBO_PARAMS": json.dumps(params)}
         try:
-            child = subprocess.Popen(
-                arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                env=os.environ | {"CCGBO_PARAMS": json.dumps(params)},
-                start_new_session=True,  # Ctrl-C is ours to handle, and a stop reaches the program's own children
-            )
+            return self._groups.start(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
         except OSError as error:
-            raise CommandFailed(f"cannot start {arguments[0]!r}: {error.strerror}") from None
-        with self._lock:
-            self._children.add(child)
-        try:
-            out, err = child.communicate(timeout=self._timeout)
-        except subprocess.TimeoutExpired:
-            raise CommandFailed(f"stopped after {self._timeout:g} s") from None
-        finally:
-            _kill(child)
-            for stream in (child.stdout, child.stderr):
-                if stream is not None:
-                    stream.close()
-            with self._lock:
-                self._children.discard(child)
-        if child.returncode != 0:
-            raise CommandFailed("\n".join([_status(child.returncode), *err.splitlines()[-TAIL:]]))
-        return self._parse(out)
+            message = f"cannot start {arguments[0]!r}: {error.strerror}"
+            if self._fixed and error.errno in CANNOT_START:
+                raise CannotEvaluate(message + ".") from None
+            raise CommandFailed(message) from None
+        except ValueError as error:  # a zero byte in a value, or what no file system can spell
+            raise CommandFailed(f"cannot pass the parameters to {arguments[0]!r}: {error}") from None
 
     def stop(self) -> None:
-        """End every program that still runs."""
-        with self._lock:
-            for child in self._children:
-                _kill(child)
+        """End every program that still runs, with its descendants; its trial is released."""
+        self._groups.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._groups.stop()
+        self._groups.close()
 
 
-def fill(argument: str, params: dict[str, Any]) -> str:
+def places(names: Sequence[str]) -> re.Pattern[str]:
+    """Finds {{name}} (first group) and {name} (second group), for parameters of any name."""
+    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    name = f"{known}|{NAME}" if known else NAME
+    return re.compile(rf"\{{\{{({name})\}}\}}|\{{({name})\}}")
+
+
+def fill(argument: str, params: Mapping[str, Any], where: re.Pattern[str]) -> str:
     """The argument with its places filled."""
 
     def value(match: re.Match[str]) -> str:
@@ -108,23 +131,21 @@ def fill(argument: str, params: dict[str, Any]) -> str:
         found = params.get(name, "")
         return found if isinstance(found, str) else json.dumps(found)
 
-    return PLACE.sub(value, argument)
+    return where.sub(value, argument)
 
 
-def _kill(child: subprocess.Popen[str]) -> None:
-    """End the program and its children; nothing happens if they ended themselves."""
-    if child.poll() is not None:
-        return
-    with contextlib.suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(child.pid, signal.SIGKILL)
-        else:
-            child.kill()
-    child.wait()
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def _status(code: int) -> str:
-    return f"exit status {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
+    if code > 0:
+        return f"exit status {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:  # a real-time signal has no name
+        return f"killed by signal {-code}"
 
 
 # -- the value in what was printed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,14 @@ import click
 from ccgbo.cli.command import Command, by_json_key, by_regex, last_number
 from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import table
-from ccgbo.running import INTERRUPTED
+from ccgbo.cli.values import DURATION, NUMBER
+from ccgbo.errors import UnknownTrialError
+from ccgbo.records import Result
+from ccgbo.running import GO_ON, INTERRUPTED
 from ccgbo.study import Study
+
+KEEP_GOING = "--keep-going"
+STOP_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")  # asked to end, the terminal is gone, Ctrl-\\
 
 
 @click.command()
@@ -35,7 +42,7 @@ def ask(file: Path, name: str | None, n: int, as_json: bool) -> None:
 @click.command(context_settings={"ignore_unknown_options": True})  # so that -0.3 is a value
 @study_arguments
 @click.argument("trial", type=int)
-@click.argument("value", type=float, required=False)
+@click.argument("value", type=NUMBER, required=False)
 @click.option("--failed", is_flag=True, help="The evaluation gave no value.")
 @click.option("--noise-variance", type=click.FloatRange(min=0), help="Of the value, where it is known.")
 def tell(
@@ -45,7 +52,12 @@ def tell(
     if failed == (value is not None):
         raise click.UsageError("give either a VALUE or --failed.")
     with Study(file, name=name) as study:
-        told = study.tell(trial, value, failed=failed, noise_variance=noise_variance)
+        try:
+            told = study.tell(trial, value, failed=failed, noise_variance=noise_variance)
+        except UnknownTrialError:
+            raise click.ClickException(
+                f"there is no trial {trial} in {str(file)!r}; `ccgbo show {file}` lists them."
+            ) from None
         best = study.best
     words = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {told.value:.6g}"
     click.echo(words + ("" if best is None else f"  (best so far: trial {best.id}, {best.value:.6g})"))
@@ -57,20 +69,23 @@ def tell(
 @click.option("-j", "n_workers", type=click.IntRange(min=1), default=1, help="Programs at a time.  [default: 1]")
 @click.option("--value-regex", metavar="REGEX", help="The value is its last match in what the program prints.")
 @click.option("--json-key", metavar="KEY", help="The value is this key (a.b) of the last JSON object printed.")
-@click.option("--trial-timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one evaluation.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which no trial is started.")
-@click.option("--target", type=float, help="Stop at a value this good.")
+@click.option("--trial-timeout", type=DURATION, help="Time for one evaluation: seconds, 30min, 1h.")
+@click.option("--timeout", type=DURATION, help="Time after which no trial is started: seconds, 30min, 1h.")
+@click.option("--target", type=NUMBER, help="Stop at a value this good.")
 @click.option("--patience", type=click.IntRange(min=1), help="Stop after so many trials without a better value.")
+@click.option(KEEP_GOING, "keep_going", is_flag=True, help="Go on although the first trials all fail the same way.")
 @click.option("--stop-on-error", is_flag=True, help="Stop when a program fails, instead of recording it.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(
     file: Path,
     name: str | None,
+    n_trials: int,
     command: tuple[str, ...],
     value_regex: str | None,
     json_key: str | None,
     trial_timeout: float | None,
+    keep_going: bool,
     stop_on_error: bool,
     quiet: bool,
     **options: Any,
@@ -78,36 +93,62 @@ def run(
     """Evaluate COMMAND until the study has -n trials of its own, so the same line run again does the rest.
 
     \b
-        ccgbo run tune.db -n 100 -j 4 -- python train.py --lr {lr} --layers {layers}
+        ccgbo run tune.db -n 100 -j 4 -- python train.py --lr={lr} --layers={layers}
 
     {lr} is replaced by the parameter's value; no shell is involved. The value is the last number that the program
     prints; a program that fails is recorded as a failed trial. CCGBO_PARAMS has all parameters as JSON.
     """
     if value_regex is not None and json_key is not None:
         raise click.UsageError("give either --value-regex or --json-key.")
+    if keep_going and stop_on_error:
+        raise click.UsageError(f"give either {KEEP_GOING} or --stop-on-error.")
     parse = by_regex(value_regex) if value_regex is not None else by_json_key(json_key) if json_key else last_number
+    on_error: Any = "raise" if stop_on_error else "continue" if keep_going else "record"
     with Study(file, name=name) as study:
-        program = Command(command, list(study.space), parse=parse, timeout=trial_timeout)
-        signal.signal(signal.SIGTERM, _interrupt)
-        try:
-            on_error: Any = "raise" if stop_on_error else "record"
-            result = study.run(program, progress=not quiet, on_error=on_error, **options)
-        finally:
-            program.stop()
+        with Command(command, list(study.space), parse=parse, timeout=trial_timeout) as program:
+            program.check()
+            _end_at_signals(program)
+            result = study.run(program, n_trials, progress=not quiet, on_error=on_error, **options)
+        _report(result, study, n_trials)
+
+
+def _end_at_signals(program: Command) -> None:
+    """No program outlives the run, however that is ended."""
+
+    def end(_number: int, _frame: Any) -> None:
+        program.stop()
+        signal.raise_signal(signal.SIGINT)  # the run knows what to do about that
+
+    for name in STOP_SIGNALS:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
+
+
+def _report(result: Result, study: Study, n_trials: int) -> None:
+    result = replace(result, stopped=result.stopped.replace(GO_ON, KEEP_GOING))
     click.echo(repr(result))
     if result.stopped == INTERRUPTED:
         raise KeyboardInterrupt
-
-
-def _interrupt(_number: int, _frame: Any) -> None:
-    raise KeyboardInterrupt
+    if KEEP_GOING in result.stopped:
+        raise click.ClickException(f"stopped: {result.stopped}.")
+    waiting = [t.id for t in result.trials if t.state == "pending" and t.origin != "told"]
+    if result.stopped == "all trials done" and waiting:
+        n = sum(t.state != "pending" and t.origin != "told" for t in result.trials)
+        click.echo(
+            f"{n} of {n_trials}; {len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for a value by hand: "
+            f"ccgbo tell {study.path} {waiting[0]} VALUE"
+        )
 
 
 @click.command()
 @click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True)
 @click.option("-n", "n_trials", type=click.IntRange(min=1), default=50, show_default=True, help="Evaluations.")
 def demo(folder: Path, n_trials: int) -> None:
-    """Tune a classifier on real data, then write the report of how it went."""
+    """Tune a support-vector regression on real data, then write the report of how it went.
+
+    The data are scikit-learn's diabetes study, the value is the R² of a 5-fold cross-validation, the parameters are C,
+    epsilon and gamma. Without scikit-learn: the yield of a chemical reaction, from its rate equations.
+    """
     from ccgbo.demo import run_demo
 
     run_demo(folder, n_trials, click.echo)

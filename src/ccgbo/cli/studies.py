@@ -19,10 +19,12 @@ from ccgbo.presets import PRESETS
 from ccgbo.space import load_space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study
+from ccgbo.text import count, printable, shorten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+WHY = 60  # characters of the reason of a failure
 
 
 def study_arguments(command: F) -> F:
@@ -65,7 +67,8 @@ def init(file: Path, space_file: Path, name: str | None, minimize: bool, **optio
         if_exists="error",
         **options,
     ) as study:
-        click.echo(f"created study {study.name!r} in {file}: {direction} over {', '.join(study.space)}")
+        names = printable(", ".join(study.space))
+        click.echo(f"created study {printable(repr(study.name))} in {file}: {direction} over {names}")
 
 
 @click.command()
@@ -97,10 +100,14 @@ def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model
                 json.dumps({"study": study.name, "direction": study.direction, "trials": rows} | found, indent=2)
             )
             return
-        click.echo(f"study {study.name!r} in {file}: {study.direction}, {len(trials)} trials")
+        name = printable(repr(study.name))
+        click.echo(f"study {name} in {file}: {study.direction}, {count(len(trials), 'trial')}")
         if shown:
             columns = ["id", "state", "value", "credit", *study.space]
             rest = [[t.id, t.state, t.value, credit.get(t.id), *map(t.params.get, study.space)] for t in shown]
+            if any(t.reason for t in shown):
+                columns.append("why")
+                rest = [[*row, shorten(t.reason, WHY) if t.reason else ""] for row, t in zip(rest, shown)]
             click.echo(table(columns, rest))
         if best is not None:
             click.secho(f"best         trial {best.id}: {cell(best.value)} at {_words(best.params)}", bold=True)
@@ -122,7 +129,7 @@ def _trial_json(trial: Any) -> dict[str, Any]:
 
 
 def _words(params: Any) -> str:
-    return ", ".join(f"{name}={cell(value)}" for name, value in params.items())
+    return ", ".join(f"{printable(name)}={cell(value)}" for name, value in params.items())
 
 
 @click.command("list")
@@ -160,7 +167,7 @@ def export(file: Path, name: str | None, output: str, kind: str | None) -> None:
             click.echo(to_json(study) if kind == "json" else to_csv(study), nl=False)
         else:
             n = export_study(study, output, format=kind)
-            click.echo(f"wrote {n} trials to {output}")
+            click.echo(f"wrote {count(n, 'trial')} to {output}")
 
 
 @click.command("import")
@@ -190,7 +197,7 @@ def import_(
         raise click.UsageError("give either a TABLE or --optuna.")
     if table_file is not None:
         with Study(file, name=name) as study:
-            told = import_file(study, table_file, format=kind, value=value)
+            imported = import_file(study, table_file, format=kind, value=value)
     else:
         assert optuna is not None
         source = load_optuna(optuna, optuna_study)
@@ -200,24 +207,24 @@ def import_(
             direction = source.direction.name.lower()
             study = Study(file, space_of_optuna(source), name=name, direction=direction)  # type: ignore[arg-type]
         with study:
-            told = import_optuna(study, source)
-    click.echo(f"told {len(told)} trials to the study {study.name!r}")
+            imported = import_optuna(study, source)
+    click.echo(f"study {printable(repr(study.name))}: {imported}")
 
 
 @click.command()
 @study_arguments
 @click.argument("trials", nargs=-1, type=int)
 @click.option("--all", "everything", is_flag=True, help="Every pending trial, also those somebody may be working on.")
-def requeue(file: Path, name: str | None, trials: tuple[int, ...], everything: bool) -> None:
-    """Give pending TRIALS back, so that the next ask returns them; by default those of workers that died."""
+def release(file: Path, name: str | None, trials: tuple[int, ...], everything: bool) -> None:
+    """Release pending TRIALS, so that the next ask returns them; by default those of workers that died."""
     if trials and everything:
         raise click.UsageError("give either trials or --all.")
     with Study(file, name=name) as study:
         if trials:
-            ids = [i for trial in trials for i in study.requeue(trial)]
+            ids = [i for trial in trials for i in study.release(trial)]
         else:
-            ids = study.requeue(everything=everything)
-    click.echo(f"requeued {len(ids)} trials" + (f": {', '.join(map(str, ids))}" if ids else ""))
+            ids = study.release(everything=everything)
+    click.echo(f"released {count(len(ids), 'trial')}" + (f": {', '.join(map(str, ids))}" if ids else ""))
 
 
 @click.command()
@@ -228,6 +235,7 @@ def delete(file: Path, name: str, yes: bool) -> None:
     """Delete a study and its trials from a file."""
     info = {info.name: info for info in list_studies(file)}.get(name)
     if info is not None and not yes:
-        click.confirm(f"Delete the study {name!r} with {info.n_trials} trials?", abort=True, err=True)
+        question = f"Delete the study {printable(repr(name))} with {count(info.n_trials, 'trial')}?"
+        click.confirm(question, abort=True, err=True)
     delete_study(file, name)
-    click.echo(f"deleted study {name!r} from {file}")
+    click.echo(f"deleted study {printable(repr(name))} from {file}")

@@ -1,4 +1,4 @@
-"""A table in plain text."""
+"""A table in plain text; whatever a name or a value holds, nothing in it reaches the terminal as a command."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ccgbo.text import printable
+
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Columns as wide as their widest cell; numbers to the right."""
-    cells = [[cell(value) for value in row] for row in rows]
-    widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
+    names, cells = [printable(name) for name in columns], [[cell(value) for value in row] for row in rows]
+    widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
     numeric = [any(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))]
-    lines = [list(columns), *cells]
     return "\n".join(
         "  ".join(text.rjust(w) if right else text.ljust(w) for text, w, right in zip(line, widths, numeric)).rstrip()
-        for line in lines
+        for line in [names, *cells]
     )
 
 
@@ -24,4 +25,4 @@ def cell(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return value if isinstance(value, str) else json.dumps(value)
+    return printable(value) if isinstance(value, str) else json.dumps(value)

@@ -18,7 +18,7 @@ with the model's correlation rho; kappa draws it to the mean credit far from eve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,49 +26,55 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from ccgbo.errors import SettingError
-from ccgbo.surrogate.gp import GP, Sites
+from ccgbo.surrogate.base import Posterior
+from ccgbo.surrogate.distance import Metric
+from ccgbo.surrogate.gp import GP
+from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated
 
 Array = NDArray[np.float64]
 
-GUIDES = ("always", "gambles")
 FEW = 8192  # distances below which computing them all beats asking the tree
+BLOCK = 2**20  # distances that are held at once
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreditSettings:
-    """The credit mechanism; ``strength=0`` switches it off."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CreditSettings(Validated):
+    """The credit mechanism; what is not given is what the default preset has."""
 
-    strength: float = 0.5  # lambda
-    tau: float = 1.0  # sensitivity to differences of credit
-    half_life: float = 20.0  # M, in iterations
-    n_paths: int = 25  # K
-    n_neighbours: int = 5  # H
-    floor: float = 0.1  # r_min
-    eps: float = 1e-6  # eps_c
-    field: str = "knn"  # or "knn-scaled", or "smooth"
-    guides: str = "always"  # or "gambles": only where UCB or a sample would go below the best mean, see Optimizer
-    n_features: int = 256  # random frequencies of a path
-    path_candidates: int | None = None  # candidates among which each path's maximum is sought; None takes them all
-    path_steps: int = 0  # gradient steps on each path from the best of them; 0 as in the paper
+    # None is filled in by Settings.in_force, so that whoever computes with them reads numbers
+    strength: Annotated[float, OrNone(), AtLeast(0), AtMost(1)] = None  # type: ignore[assignment]
+    """How much credit acts: 0 switches it off, 1 lets it act in full. lambda of the paper.
 
-    def __post_init__(self) -> None:
-        rules = (
-            ("strength", 0.0 <= self.strength <= 1.0, "in [0, 1]"),
-            ("tau", 0.0 <= self.tau < np.inf, ">= 0"),
-            ("half_life", self.half_life > 0.0, "> 0"),
-            ("n_paths", self.n_paths >= 1, ">= 1"),
-            ("n_neighbours", self.n_neighbours >= 1, ">= 1"),
-            ("floor", 0.0 < self.floor <= 1.0, "in (0, 1]"),
-            ("eps", self.eps > 0.0, "> 0"),
-            ("field", self.field in FIELDS, f"one of {sorted(FIELDS)}"),
-            ("guides", self.guides in GUIDES, f"one of {list(GUIDES)}"),
-            ("n_features", self.n_features >= 1, ">= 1"),
-            ("path_candidates", self.path_candidates is None or self.path_candidates >= 1, "None or >= 1"),
-            ("path_steps", self.path_steps >= 0, ">= 0"),
-        )
-        for name, holds, rule in rules:
-            if not holds:
-                raise SettingError(f"CreditSettings.{name} must be {rule}, got {getattr(self, name)!r}.")
+    Left out, it is what suits the acquisition: 1 for ``Alternate`` and ``ThompsonSampling``, 0.5 for any other."""
+    tau: Annotated[float, OrNone(), AtLeast(0), AtMost(1_000_000)] = None  # type: ignore[assignment]
+    """How sharply credit tells regions apart. tau of the paper.
+
+    Left out, it is what suits the acquisition: 20 for ``Alternate`` and ``ThompsonSampling``, 5 for any other."""
+    half_life: Annotated[float, Above(0), OrInfinite()] = 20.0
+    """Iterations after which the exponent of the weight has halved; infinite never fades. M of the paper."""
+    n_paths: Annotated[int, AtLeast(1), AtMost(4096)] = 25
+    """Posterior functions behind the guess of the optimum. K of the paper."""
+    n_neighbours: Annotated[int, AtLeast(1), AtMost(10_000)] = 5
+    """Observations whose mean credit a point has; with fewer of them credit does not act yet. H of the paper."""
+    floor: Annotated[float, Above(0), AtMost(1)] = 0.1
+    """Least credit of an observation, which keeps every region possible. r_min of the paper."""
+    eps: Annotated[float, Above(0), AtMost(1)] = 1e-6
+    """Added to the predictive variance in a score, against division by zero. eps_c of the paper."""
+    field: Literal["knn", "knn-scaled", "smooth"] = "knn-scaled"
+    """How credit spreads: over the nearest observations in the unit cube ("knn", as in the paper), in units of the
+    fitted lengthscales ("knn-scaled"), or as a differentiable average over all of them ("smooth")."""
+    credit_when: Annotated[Literal["always", "base_mean_below_incumbent"], OrNone()] = None  # type: ignore[assignment]
+    """When credit acts: at every suggestion that it weighs ("always", as in the paper), or only where the acquisition
+    by itself would go to a mean below that of the best observation ("base_mean_below_incumbent").
+
+    Left out, it is what suits the acquisition: the second for ``UCB`` and ``ThompsonSampling``, which pay with the mean
+    for what they do not know, the first for any other."""
+    n_features: Annotated[int, AtLeast(1), AtMost(16_384)] = 128
+    """Random frequencies of a posterior function."""
+    path_candidates: Annotated[int, AtLeast(1), AtMost(100_000)] | None = 64
+    """Candidates among which the maximum of each posterior function is sought; None takes all of them."""
+    path_steps: Annotated[int, AtLeast(0), AtMost(10_000)] = 2
+    """Gradient steps on each posterior function from the best of them; 0 as in the paper."""
 
 
 class Field(Protocol):
@@ -81,61 +87,78 @@ class Field(Protocol):
 class KNNField:
     """Mean credit of the H nearest observations over the largest credit.
 
-    The KD-tree serves large sets; for the few points of a gradient step all distances at once are quicker.
+    The KD-tree serves large sets; for the few points of a gradient step all distances at once are quicker, and with a
+    large categorical, which has no columns that a tree could part, they are the only way.
     """
 
-    def __init__(self, X: Array, credit: Array, n_neighbours: int, scale: Array | None = None) -> None:
-        self._scale = scale  # (p,) unit of distance along each column, None for one
-        self._X = X if scale is None else X / scale
-        self._tree = cKDTree(self._X, balanced_tree=False, compact_nodes=False)
+    def __init__(self, X: Array, credit: Array, n_neighbours: int, metric: Metric | None = None) -> None:
+        self._metric = metric or Metric(np.ones(X.shape[1]))
+        self._points = self._metric.points(X)
+        embedded = self._points.C is None
+        self._tree = cKDTree(self._points.Z, balanced_tree=False, compact_nodes=False) if embedded else None
         self._share = credit / credit.max()
         self._h = n_neighbours
 
     def __call__(self, x: Array) -> Array:
-        z = x if self._scale is None else x / self._scale
-        return np.add.reduce(self._share[self._nearest(z)], axis=1) / self._h  # type: ignore[no-any-return]
+        return np.add.reduce(self._share[self._nearest(x)], axis=1) / self._h  # type: ignore[no-any-return]
 
-    def _nearest(self, z: Array) -> NDArray[np.intp]:  # (m, p) -> (m, H)
-        if len(z) * len(self._X) <= FEW and self._h < len(self._X):
-            index: NDArray[np.intp] = np.argpartition(cdist(z, self._X), self._h - 1, axis=1)[:, : self._h]
-            return index
+    def _nearest(self, x: Array) -> NDArray[np.intp]:  # (m, p) -> (m, H)
+        if self._tree is None:
+            blocks = np.array_split(x, max(len(x) * len(self._points) // BLOCK, 1))
+            between = [self._metric.squared(self._metric.points(block), self._points) for block in blocks]
+            return np.concatenate([_smallest(distances, self._h) for distances in between])
+        z = self._metric.points(x).Z
+        if len(z) * len(self._points) <= FEW and self._h < len(self._points):
+            return _smallest(cdist(z, self._points.Z), self._h)
         return self._tree.query(z, k=self._h)[1].reshape(len(z), self._h)  # type: ignore[no-any-return]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
         return self(x), np.zeros_like(x)
 
 
+def _smallest(distances: Array, h: int) -> NDArray[np.intp]:  # (m, n) -> (m, h)
+    index: NDArray[np.intp] = np.argpartition(distances, h - 1, axis=1)[:, :h]
+    return index
+
+
 class SmoothField:
     """Kernel-weighted average of the credits with the fitted lengthscales."""
 
-    def __init__(self, gp: GP, credit: Array, kappa: float = 0.05) -> None:
-        correlation = replace(gp.hyper, signal=1.0, trend=0.0)
-        self._sites = Sites.of(gp.kernel, correlation, gp.X)
+    def __init__(self, posterior: Posterior, credit: Array, kappa: float = 0.05) -> None:
+        if not isinstance(posterior, GP):
+            name = type(posterior).__name__
+            raise SettingError(f"CreditSettings.field='smooth' needs a surrogate with a kernel, which {name} has not.")
+        self._sites = posterior.correlation()
         self._share, self._kappa = credit / credit.max(), kappa
 
     def __call__(self, x: Array) -> Array:
         return self._average(self._sites.cross(x, None))[0]
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
-        at = self._sites.local(x)
+        at = self._sites.linearize(x)
         pi, mass = self._average(at.k)
-        return pi, self._sites.pull(at, (self._share - pi[:, None]) / mass[:, None])
+        return pi, self._sites.vjp(at, (self._share - pi[:, None]) / mass[:, None])
 
     def _average(self, rho: Array) -> tuple[Array, Array]:  # (m, n) -> (m,), (m,)
         mass = rho.sum(axis=1) + self._kappa
         return (rho @ self._share + self._kappa * self._share.mean()) / mass, mass
 
 
-def _knn(gp: GP, credit: Array, n_neighbours: int) -> Field:
-    return KNNField(gp.X, credit, n_neighbours)
+def plain_metric(posterior: Posterior) -> Metric:
+    """Distances in the unit cube, one for a categorical that differs."""
+    return replace(posterior.metric, unit=np.ones(posterior.X.shape[1]))
 
 
-def _knn_scaled(gp: GP, credit: Array, n_neighbours: int) -> Field:
-    return KNNField(gp.X, credit, n_neighbours, gp.hyper.lengthscales)
+def _knn(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:
+    return KNNField(posterior.X, credit, n_neighbours, plain_metric(posterior))
 
 
-def _smooth(gp: GP, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
-    return SmoothField(gp, credit)
+def _knn_scaled(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:
+    return KNNField(posterior.X, credit, n_neighbours, posterior.metric)
+
+
+def _smooth(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
+    return SmoothField(posterior, credit)
 
 
 FIELDS = {"knn": _knn, "knn-scaled": _knn_scaled, "smooth": _smooth}
@@ -168,16 +191,16 @@ class CreditFactor:
         return factor, (self.strength * self.power * w / (pi * factor))[:, None] * d_pi
 
 
-def credit_factor(gp: GP, credit: Array, settings: CreditSettings, t: int) -> CreditFactor | None:
+def credit_factor(posterior: Posterior, credit: Array, settings: CreditSettings, t: int) -> CreditFactor | None:
     """The factor at iteration t, or None where it would be one everywhere.
 
-    ``credit`` belongs to the observations of ``gp``; fewer than H of them, or equal credits, weigh nothing.
+    ``credit`` belongs to the observations of the posterior; fewer than H of them, or equal credits, weigh nothing.
     """
     if settings.strength == 0.0 or settings.tau == 0.0:
         return None
     if len(credit) < max(settings.n_neighbours, 2) or not np.any(credit != credit[0]):
         return None
-    field = FIELDS[settings.field](gp, credit, settings.n_neighbours)
+    field = FIELDS[settings.field](posterior, credit, settings.n_neighbours)
     return CreditFactor(field, settings.strength, exponent(t, settings.tau, settings.half_life))
 
 

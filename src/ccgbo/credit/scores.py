@@ -1,7 +1,7 @@
 """Counterfactual scores of past observations (arXiv 2510.04676v2, Sec. 4.2).
 
     paper   code        shape
-    Z_t     z           ()      Monte Carlo proxy of max f, see proxy.py
+    Z_t     z           ()      Monte Carlo proxy of max f, see surrogate/optima.py
     l_i     log_lik     (n,)    Eq. (3), kept in log space
     s_i     raw         (n,)    reported to the user
     r_i     rank        (n,)    in [0, 1]
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.surrogate.linalg import report_once
+from ccgbo.log import report_once
 
 Array = NDArray[np.float64]
 

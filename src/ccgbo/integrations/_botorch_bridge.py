@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccgbo.errors import UnsupportedError
-from ccgbo.surrogate.gp import GP, Hyper
+from ccgbo.surrogate.cross import Hyper
+from ccgbo.surrogate.distance import ONE_HOT
+from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.kernels import get_kernel
 from ccgbo.surrogate.trend import LINEAR, SQUARE
 
@@ -50,14 +52,20 @@ class CoreModel:
 def to_botorch(gp: GP) -> SingleTaskGP:
     """The same posterior as a ``SingleTaskGP`` in double precision, over the core's features and standardised values.
 
-    One noise level for all observations becomes a Gaussian likelihood, several become known variances.
+    One noise level for all observations becomes a Gaussian likelihood, several become known variances. A categorical
+    has one column for each choice, with sqrt(1/2) in the choice's own.
     """
-    X, Y = torch.tensor(gp.X), torch.tensor(gp.y).unsqueeze(-1)
-    p = gp.X.shape[1]
+    layout, lengthscales = gp.sites.metric.layout, gp.sites.metric.embedded_unit
+    if len(layout.many):
+        raise UnsupportedError(
+            f"the model must have at most {ONE_HOT} choices in each categorical, got {gp.kernel.choices}."
+        )
+    X, Y = torch.tensor(layout.embed(gp.X)), torch.tensor(gp.y).unsqueeze(-1)
+    p = X.shape[-1]
     nu = {"matern52": 2.5, "matern32": 1.5}.get(gp.kernel.name)
     base = RBFKernel(ard_num_dims=p) if nu is None else MaternKernel(nu=nu, ard_num_dims=p)
     covar = ScaleKernel(base).double()
-    base.lengthscale = torch.tensor(gp.hyper.lengthscales)
+    base.lengthscale = torch.tensor(lengthscales)
     covar.outputscale = torch.tensor(gp.hyper.signal, dtype=torch.double)
     whole = covar + TrendKernel(gp.hyper.trend) if gp.hyper.trend else covar
     parts = {"covar_module": whole, "mean_module": ZeroMean(), "outcome_transform": None}

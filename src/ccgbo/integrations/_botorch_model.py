@@ -129,7 +129,7 @@ class Outcome:
             return as_numpy(value), as_numpy(gradient)
 
         u = np.clip(as_numpy(start), 0.0, 1.0)
-        _, maxima = ascend(own, u, np.ones(u.shape, dtype=bool), scale=np.full(u.shape[1], 0.3), steps=steps)
+        _, maxima = ascend(own, u, np.ones(u.shape, dtype=bool), unit=np.full(u.shape[1], 0.3), steps=steps)
         return float(maxima.mean())
 
 

@@ -57,7 +57,7 @@ def news_of(records: Sequence[Trial], known: Sequence[Trial]) -> list[Trial] | N
     for record in records:
         before = old.get(record.id)
         if before is not None:
-            if before.params != record.params or before.origin != record.origin:
+            if before.params != record.params:
                 return None
             if (before.state, before.value) == (record.state, record.value):
                 continue

@@ -21,7 +21,7 @@ from ray.tune.search import sample
 from ray.tune.search.variant_generator import parse_spec_vars
 
 from ccgbo.errors import ParamsError, SpaceError, UnsupportedError
-from ccgbo.space import Categorical, Float, Int, Parameter, Space, as_space
+from ccgbo.space import Categorical, Fixed, Float, Int, Parameter, Space, as_space
 
 MISSING: Any = object()
 Maps = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # to the core, from the core
@@ -65,7 +65,8 @@ def convert_search_space(spec: Mapping[str, Any] | Space) -> Codec:
     if not domains:
         if not any(isinstance(value, Parameter) for value in spec.values()):
             raise SpaceError(f"the search space must have at least one parameter to search, got {dict(spec)!r}.")
-        return Codec(as_space(spec), {name: (name,) for name in spec}, {})
+        space = spec if isinstance(spec, Space) else {k: Fixed(v) if isinstance(v, str) else v for k, v in spec.items()}
+        return Codec(as_space(space), {name: (name,) for name in spec}, {})
     parameters: dict[str, Parameter] = {}
     maps: dict[str, Maps] = {}
     for path, domain in domains:

@@ -15,12 +15,15 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceExhaustedError, UnsupportedError
 from ccgbo.optimizer import Optimizer
-from ccgbo.records import Direction, Origin, Trial
+from ccgbo.options import OptimizerOptions, check_options
+from ccgbo.records import Direction, Trial
+from ccgbo.state import OptimizerState, iteration_of
+from ccgbo.validation import optional_whole_number
 
 try:
     from ax.core.data import Data
@@ -53,7 +56,7 @@ class CCGBOGenerationNode(ExternalGenerationNode):
 
     >>> client.set_generation_strategy(GenerationStrategy(name="CCGBO", nodes=[CCGBOGenerationNode(seed=0)]))
 
-    It brings its own initial design; ``settings`` are those of :class:`ccgbo.Optimizer`: ``preset``, ``acquisition``,
+    It brings its own initial design; ``settings`` are those of ``ccgbo.Optimizer``: ``preset``, ``acquisition``,
     ``credit``, ``n_initial``, ...
     """
 
@@ -65,16 +68,19 @@ class CCGBOGenerationNode(ExternalGenerationNode):
         suggested_experiment_status: ExperimentStatus | None = None,
         should_deduplicate: bool = True,
         transition_criteria: Sequence[TransitionCriterion] | None = None,
-        cursor: Mapping[str, Any] | None = None,  # where a saved node left off
-        **settings: Any,
+        state: Mapping[str, Any] | None = None,  # where a saved node left off
+        **settings: Unpack[OptimizerOptions],
     ) -> None:
+        check_options(settings, CCGBOGenerationNode)
+        seed = optional_whole_number("seed", seed, at_least=0)
         super().__init__(
             name=name,
             suggested_experiment_status=suggested_experiment_status,
             should_deduplicate=should_deduplicate,
             transition_criteria=transition_criteria,
         )
-        self._seed, self._settings, self._cursor = seed, settings, cursor
+        self._seed, self._settings = seed, settings
+        self._state = None if state is None else OptimizerState.from_dict(state)
         self._search_space: SearchSpace | None = None
         self._codec: Codec | None = None
         self._goal: Goal | None = None
@@ -100,15 +106,17 @@ class CCGBOGenerationNode(ExternalGenerationNode):
         """Take in the outcomes of the experiment, if there are new ones."""
         goal, last = Goal.of(experiment.optimization_config), self._optimizer
         if self._codec is None or experiment.search_space != self._search_space or goal != self._goal:
-            self._cursor = self._cursor if self._codec is None else None
+            self._state = self._state if self._codec is None else None
             self._codec, last = convert_search_space(experiment.search_space), None
             self._search_space, self._goal = experiment.search_space.clone(), goal
         space = self._codec.space
         optimizer = Optimizer(space, direction=goal.direction, seed=self._seed, **self._settings)
-        records = _records(experiment, data, goal, self._codec, optimizer.settings.initial_size(space.d))
+        records = _records(experiment, data, goal, self._codec)
         if last is not None and records == self._records:
             return  # what was suggested since is still pending, attached or not: the next point is another one
-        optimizer.catch_up(records, last.cursor() if last is not None else self._cursor or optimizer.cursor())
+        state = last.state() if last is not None else self._state or optimizer.state()
+        iteration = iteration_of((record.state for record in records), optimizer.settings.initial_size(space.d))
+        optimizer.sync(records, replace(state, iteration=iteration))
         self._optimizer, self._records = optimizer, records
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
@@ -137,13 +145,14 @@ class CCGBOGenerationNode(ExternalGenerationNode):
 
     @classmethod
     def serialize_init_args(cls, obj: Any) -> dict[str, Any]:
+        state = obj._state if obj._optimizer is None else obj._optimizer.state()
         return {
             "name": obj.name,
             "seed": obj._seed,
             "suggested_experiment_status": obj.suggested_experiment_status,
             "should_deduplicate": obj.should_deduplicate,
             "transition_criteria": list(obj.transition_criteria),
-            "cursor": obj._cursor if obj._optimizer is None else obj._optimizer.cursor(),
+            "state": None if state is None else state.to_dict(),
             "settings": obj._settings,
         }
 
@@ -219,7 +228,7 @@ class Goal:
         return sign * sum(w * measured[name][0] for name, w in weights.items()) <= sign * bound
 
 
-def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec, startup: int) -> list[Trial]:
+def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec) -> list[Trial]:
     """Every arm with an outcome, as the engine's own record."""
     measured: dict[tuple[int, str], dict[str, tuple[float, float]]] = {}
     for row in data.df.itertuples():
@@ -227,16 +236,13 @@ def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec, start
         sem = math.nan if row.sem is None else float(row.sem)
         measured.setdefault(key, {})[str(row.metric_signature)] = float(row.mean), sem
     records: list[Trial] = []
-    usable = 0
     for index, trial in sorted(experiment.trials.items()):
         for arm in trial.arms:
             outcome = _outcome(trial.status, goal, measured.get((index, arm.name), {}))
             params = _encoded(codec, arm.parameters)
             if outcome is None or params is None:
                 continue
-            origin: Origin = "design" if usable < startup else "model"  # the engine counts its iterations by this
-            usable += outcome["state"] == "complete"
-            records.append(Trial(id=len(records), params=params, origin=origin, **outcome))
+            records.append(Trial(id=len(records), params=params, origin="told", **outcome))
     return records
 
 

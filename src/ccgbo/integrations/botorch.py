@@ -9,7 +9,7 @@
     pi(x)     kNN or smooth field of the credits    in the unit cube of ``bounds``
     factor    (1 - lambda) + lambda pi(x)^e         e = tau / (1 + t / M)
 
-and then evaluates, by the scale of the acquisition,
+and then evaluates, by the codomain of the acquisition,
 
     "log"           alpha(x) + log factor(x)
     "nonnegative"   factor(x) * alpha(x)
@@ -25,11 +25,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ccgbo.acquisition.base import Scale
+from ccgbo.acquisition.base import Codomain
 from ccgbo.credit.field import CreditSettings, exponent
 from ccgbo.credit.scores import Scores, score
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
 from ccgbo.presets import DEFAULT, at_every_turn
+from ccgbo.state import iteration_of
+from ccgbo.validation import check, optional_whole_number
 
 try:
     import torch
@@ -76,16 +78,16 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
     """
 
     candidates: Tensor  # m x d
-    shift: Tensor  # min alpha over them, for scale="real" only
+    shift: Tensor  # min alpha over them, for codomain="real" only
 
     def __init__(
         self,
         acq_function: AcquisitionFunction,
         bounds: Tensor,  # 2 x d
         *,
-        t: int | None = None,  # iterations since the initial design; None: observations beyond max(2 d, 10)
+        t: int | None = None,  # the iteration; None: observations beyond an initial design of max(2 d, 10)
         settings: CreditSettings | None = None,  # None: of preset="default", with a smooth field where the model allows
-        scale: Scale | None = None,  # None: told by the class of the acquisition
+        codomain: Codomain | None = None,  # None: told by the class of the acquisition
         model: Model | None = None,  # gives the credits; None: the acquisition's
         candidates: Tensor | None = None,  # m x d; None: Sobol points in the bounds
         X_observed: Tensor | None = None,  # n x d; None: the model's training inputs
@@ -93,17 +95,17 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         seed: int | None = None,  # of candidates and paths; None: torch's global generator
     ) -> None:
         model = _checked_model(acq_function, model)
-        if scale not in (None, "real", "nonnegative", "log"):
-            raise SettingError(f"scale must be None, 'real', 'nonnegative' or 'log', got {scale!r}.")
-        if t is not None and t < 0:
-            raise SettingError(f"t must be None or >= 0, got {t!r}.")
+        if codomain not in (None, "real", "nonnegative", "log"):
+            raise SettingError(f"codomain must be None, 'real', 'nonnegative' or 'log', got {codomain!r}.")
+        t = optional_whole_number("t", t, at_least=0)
+        settings = check("settings", settings, CreditSettings | None)
         if settings is not None and settings.field not in ("knn", "smooth"):
             raise SettingError(f"settings.field must be 'knn' or 'smooth' for BoTorch, got {settings.field!r}.")
         super().__init__(model=acq_function.model)
         self.acq_func: Any = acq_function
-        self.settings = settings if settings is not None else _default_settings(model)
-        self.scale: Scale = scale if scale is not None else scale_of(acq_function)
-        self._log = self.scale == "log"
+        self.settings = at_every_turn(settings) if settings is not None else _default_settings(model)
+        self.codomain: Codomain = codomain if codomain is not None else codomain_of(acq_function)
+        self._log = self.codomain == "log"
         self._sample_reducing = isinstance(acq_function, monte_carlo.SampleReducingMCAcquisitionFunction)
         if X_pending is not None:
             acq_function.set_X_pending(X_pending)
@@ -121,7 +123,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
             self.proxy = outcome.proxy(searched, len(X), bounds, self.settings)  # Z_t
         unit, s = outcome.unit(X, mean), self.settings  # eps_c is meant for standardised values
         self.scores: Scores = score(mean / unit, std / unit, self.proxy / unit, floor=s.floor, eps=s.eps)
-        self.t = t if t is not None else max(len(X) - max(2 * X.shape[-1], 10), 0)
+        self.t = t if t is not None else iteration_of(["complete"] * len(X), DEFAULT.initial_size(X.shape[-1]))
         self._power = exponent(self.t, s.tau, s.half_life)
         self.field = self._make_field(model, X, bounds)
         self.register_buffer("candidates", candidates)
@@ -143,8 +145,8 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         return SmoothField(model, X, share)
 
     def _least(self) -> Tensor:
-        """min alpha over the candidates, for scale="real" only."""
-        if self.scale != "real" or self.field is None:
+        """min alpha over the candidates, for codomain="real" only."""
+        if self.codomain != "real" or self.field is None:
             return self.candidates.new_zeros(())
         acqf = self.acq_func
         single = (lambda x: self._reduce(acqf._non_reduced_forward(x))) if self._sample_reducing else acqf
@@ -209,13 +211,13 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         return self._reduce(values)
 
     def _combine(self, alpha: Tensor, factor: Tensor) -> Tensor:
-        if self.scale == "log":
+        if self.codomain == "log":
             return alpha + factor.log()
         surplus = alpha - self.shift
         return torch.where(surplus > 0, factor * surplus, surplus)
 
 
-def scale_of(acq_function: AcquisitionFunction) -> Scale:
+def codomain_of(acq_function: AcquisitionFunction) -> Codomain:
     """How a weight combines with an acquisition, by its class."""
     if acq_function._log:
         return "log"
@@ -266,7 +268,7 @@ def construct_inputs_credit_weighted(
     constraints: Any = None,
     t: int | None = None,
     settings: CreditSettings | None = None,
-    scale: Scale | None = None,
+    codomain: Codomain | None = None,
     candidates: Tensor | None = None,
     X_observed: Tensor | None = None,
     seed: int | None = None,
@@ -288,7 +290,7 @@ def construct_inputs_credit_weighted(
         "bounds": limits,
         "t": t,
         "settings": settings,
-        "scale": scale,
+        "codomain": codomain,
         "candidates": candidates,
         "X_observed": X_observed,
         "X_pending": X_pending,

@@ -27,15 +27,19 @@ import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
+from ccgbo.model import FitState
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import SettingsOptions, check_keywords
 from ccgbo.presets import Settings, resolve
-from ccgbo.records import Direction, Origin, Trial
+from ccgbo.records import Direction, Trial
 from ccgbo.space import Space
+from ccgbo.state import OptimizerState, iteration_of
+from ccgbo.validation import optional_whole_number
 
 try:
     import optuna
@@ -75,7 +79,7 @@ class CCGBOSampler(BaseSampler):
 
     ``storage`` is the storage of the study, or its URL. With it, every trial gets the attributes ``ccgbo:weight`` and
     ``ccgbo:credit``: Optuna has no public way from a sampler to a trial's attributes but through the storage.
-    ``store_credits=False`` stores no credits at all. Further keywords are fields of :class:`ccgbo.Settings`.
+    ``store_credits=False`` stores no credits at all. Further keywords are fields of ``ccgbo.Settings``.
     """
 
     def __init__(
@@ -88,17 +92,16 @@ class CCGBOSampler(BaseSampler):
         storage: str | BaseStorage | None = None,
         store_credits: bool = True,
         preset: str | Settings = "default",
-        **settings: Any,
+        **settings: Unpack[SettingsOptions],
     ) -> None:
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-            raise SettingError(f"seed must be None or a whole number >= 0, got {seed!r}.")
-        if n_startup_trials is not None and n_startup_trials < 0:
-            raise SettingError(f"n_startup_trials must be None or >= 0, got {n_startup_trials!r}.")
+        check_keywords(settings, CCGBOSampler, SettingsOptions)
+        seed = optional_whole_number("seed", seed, at_least=0)
+        n_startup_trials = optional_whole_number("n_startup_trials", n_startup_trials, at_least=0)
         if "n_initial" in settings:
             raise SettingError(f"n_initial is called n_startup_trials here, got n_initial={settings['n_initial']!r}.")
         n_initial = None if n_startup_trials is None else max(n_startup_trials, 1)
         self._settings = resolve(preset, n_initial=n_initial, **settings)
-        self._seed = _entropy() if seed is None else int(seed)
+        self._seed = _entropy() if seed is None else seed
         self._independent_sampler = independent_sampler
         self._warn_about = set[str]() if warn_independent_sampling else None  # names already warned about
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
@@ -165,12 +168,13 @@ class CCGBOSampler(BaseSampler):
         complete = [t for t in others if t.state == TrialState.COMPLETE]
         for settings, trials in ((self._settings, others), (again, others), (again, complete)):
             optimizer = self._optimizer(study, trials, search_space, trial.number, settings)
-            before = optimizer.cursor()["fitted"]
+            before = optimizer.state().fit
             with suppress(SpaceExhaustedError):  # a small grid is used up: Optuna goes on, so points repeat
                 ahead = min(self._undecided(study, trial, trials, search_space), MOST_UNDECIDED)
                 asked = optimizer.ask(1 + ahead)[-1]
-                after = optimizer.cursor()["fitted"]
-                return asked, None if after == before else {"names": list(search_space), **after}
+                after = optimizer.state().fit
+                new = None if after is None or after == before else {"names": list(search_space), **after.to_dict()}
+                return asked, new
         return None, None
 
     def _undecided(
@@ -270,40 +274,37 @@ class CCGBOSampler(BaseSampler):
     ) -> Optimizer:
         """The engine as it stands before the suggestion of a trial: the last one brought up to date, or a new one."""
         direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-        records = self._records(study, trials, search_space, settings.initial_size(len(search_space)))
-        cursor = {
-            "rng": np.random.default_rng([self._seed, number]).bit_generator.state,
-            "design": {"seed": _derived_seed(self._seed), "given": number},
-            "fitted": _load_fit(study, search_space, sum(record.state == "complete" for record in records)),
-        }
+        records = self._records(study, trials, search_space)
+        state = OptimizerState(
+            rng=np.random.default_rng([self._seed, number]).bit_generator.state,
+            design_seed=_derived_seed(self._seed),
+            designed=number,
+            iteration=iteration_of((record.state for record in records), settings.initial_size(len(search_space))),
+            fit=_load_fit(study, search_space, sum(record.state == "complete" for record in records)),
+        )
         key = (study.study_name, dict(search_space), settings)
         if self._engine is not None and self._engine[0] == key:
             optimizer, news = self._engine[1], news_of(records, self._engine[1].trials)
             if news is not None:
-                optimizer.catch_up(news, cursor)
+                optimizer.sync(news, state)
                 return optimizer
         space = Space({name: parameter_of(d) for name, d in search_space.items()})
         optimizer = Optimizer(space, direction=direction, preset=settings, seed=0)
-        optimizer.catch_up(records, cursor)
+        optimizer.sync(records, state)
         self._engine = key, optimizer
         return optimizer
 
-    def _records(
-        self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, startup: int
-    ) -> list[Trial]:
+    def _records(self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions) -> list[Trial]:
         """What the trials say, as the engine's own records; their ids are the trials' numbers."""
         limits = pruned_limits(trials, study.direction)
         records: list[Trial] = []
-        usable = 0
         for t in trials:
             params = t.params
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
             if t.state != TrialState.WAITING and belongs(params, search_space):
                 outcome = outcome_of(t, limits)
-                origin: Origin = "design" if usable < startup else "model"  # the engine counts its iterations by this
-                usable += outcome["state"] != "failed"
-                records.append(Trial(id=t.number, params=inward(params, search_space), origin=origin, **outcome))
+                records.append(Trial(id=t.number, params=inward(params, search_space), origin="told", **outcome))
         return records
 
 
@@ -333,11 +334,11 @@ def _derived_seed(*key: int) -> int:
 # -- attributes of the study. The study that HyperbandPruner hands to a sampler has none: there, fits start afresh.
 
 
-def _load_fit(study: Study, search_space: Distributions, n_told: int) -> dict[str, Any] | None:
+def _load_fit(study: Study, search_space: Distributions, n_told: int) -> FitState | None:
     fit = getattr(study, "user_attrs", {}).get(FIT)
     if fit is None or fit["names"] != list(search_space) or fit["n"] > n_told:
         return None
-    return {"theta": fit["theta"], "n": fit["n"]}
+    return FitState.from_dict(fit)
 
 
 def _set_study_attr(study: Study, key: str, value: Any) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError, UnsupportedError
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import OptimizerOptions, check_options
 from ccgbo.records import Trial
 from ccgbo.space import Space
+from ccgbo.validation import optional_whole_number
 
 try:
     from ray import cloudpickle
@@ -37,7 +39,7 @@ class CCGBOSearch(Searcher):
     >>> search = CCGBOSearch(metric="loss", mode="min", seed=0)
     >>> tune.Tuner(train, tune_config=tune.TuneConfig(search_alg=search, num_samples=50), param_space=space)
 
-    ``settings`` are those of :class:`ccgbo.Optimizer`: ``preset``, ``acquisition``, ``credit``, ``n_initial``, ...
+    ``settings`` are those of ``ccgbo.Optimizer``: ``preset``, ``acquisition``, ``credit``, ``n_initial``, ...
     """
 
     def __init__(
@@ -48,8 +50,10 @@ class CCGBOSearch(Searcher):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,  # of points_to_evaluate, which are then not run again
         seed: int | None = None,
-        **settings: Any,
+        **settings: Unpack[OptimizerOptions],
     ) -> None:
+        check_options(settings, CCGBOSearch)
+        seed = optional_whole_number("seed", seed, at_least=0)
         if isinstance(metric, list | tuple) or isinstance(mode, list | tuple):
             raise UnsupportedError(f"several objectives are out of scope: metric must be one name, got {metric!r}.")
         if mode is not None and mode not in DIRECTIONS:

@@ -29,6 +29,7 @@ from ccgbo.optimizer import Optimizer
 from ccgbo.presets import resolve
 from ccgbo.records import Trial
 from ccgbo.space import Categorical, Float, Int, Parameter, Space
+from ccgbo.validation import optional_whole_number, whole_number
 
 try:
     from joblib import effective_n_jobs
@@ -48,7 +49,7 @@ class CCGBOSearchCV(BaseSearchCV):  # type: ignore[misc]
     n_initial     candidates before the model takes over; None is max(2 d, 10), but a third of ``n_iter`` at most
     batch_size    candidates chosen and evaluated together; None is one for each of the ``n_jobs`` workers
     preset        ``"default"`` or ``"paper"``
-    settings      dict of further fields of :class:`ccgbo.Settings`
+    settings      dict of further fields of ``ccgbo.Settings``
 
     With several metrics ``refit`` must name the one to search by. After ``fit``, ``optimizer_`` is the engine:
     ``optimizer_.credits()`` tells how much each candidate says about the optimum. A callback whose
@@ -122,11 +123,7 @@ class CCGBOSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _make_optimizer(self, space: Space) -> Optimizer:
         for name in ("n_iter", "batch_size", "n_initial"):
-            value = getattr(self, name)
-            if value is None and name != "n_iter":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise SettingError(f"{name} must be a whole number >= 1, got {value!r}.")
+            (whole_number if name == "n_iter" else optional_whole_number)(name, getattr(self, name))
         settings = resolve(self.preset, **(self.settings or {}))
         n_initial = self.n_initial or min(settings.initial_size(space.d), max(self.n_iter // 3, 1))
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

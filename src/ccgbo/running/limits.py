@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from datetime import timedelta
 from types import FrameType
 from typing import Any, Self
 
 from ccgbo.errors import SettingError
-from ccgbo.running.sources import Source, Tally, is_better
+from ccgbo.running.evaluation import Failure, is_evaluating
+from ccgbo.running.sources import Source, Tally, check_whole, is_better
+from ccgbo.space.numeric import is_finite, is_number
+
+ALIKE = 5  # first trials of a run that all fail the same way end it
+DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(s|sec|min|m|h|d)?\s*")
+SECONDS = {"s": 1.0, "sec": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def seconds(name: str, value: Any) -> float:
+    """Seconds from a number, a timedelta, or a text such as "90s", "30min" or "1.5h"."""
+    found: Any = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(value, str) and (match := DURATION.fullmatch(value)):
+        found = float(match[1]) * SECONDS[match[2]]
+    if not is_finite(found) or not found > 0:
+        raise SettingError(f"{name} must be None, a number of seconds > 0 or a text such as '30min', got {value!r}.")
+    return float(found)
 
 
 class Limits:
     """When to stop although trials are left."""
 
     def __init__(self, *, timeout: Any, target: Any, patience: Any, source: Source) -> None:
-        if timeout is not None and not timeout > 0:
-            raise SettingError(f"timeout must be None or > 0 seconds, got {timeout!r}.")
-        if target is not None and math.isnan(target):
+        self._deadline = math.inf if timeout is None else time.monotonic() + seconds("timeout", timeout)
+        if target is not None and (not is_number(target) or math.isnan(target)):
             raise SettingError(f"target must be None or a number, got {target!r}.")
-        if patience is not None and not patience >= 1:
-            raise SettingError(f"patience must be None or >= 1, got {patience!r}.")
-        self._deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._target, self._patience, self._direction = target, patience, source.direction
+        self._patience = None if patience is None else check_whole("patience", patience)
+        self._target, self._direction = target, source.direction
         tally = source.tally()
         self._best, self._best_at, self._done = tally.best, tally.done, tally.done
 
@@ -49,12 +62,31 @@ class Limits:
         return None
 
 
-class CtrlC:
-    """Turns the first Ctrl-C into a note, so that it never cuts an ask or a tell in two."""
+class FirstTrials:
+    """Whether the first trials of a run all fail the same way: then it is the objective, not the points."""
 
-    def __init__(self, *, inline: bool) -> None:
-        self.pressed = False
-        self._inline, self._evaluating = inline, False
+    def __init__(self) -> None:
+        self._alike: tuple[str, str] | None = None
+        self._n, self._differ = 0, False
+
+    def count(self, failure: Failure | None) -> bool:
+        """Count an outcome, None for a value; True once enough of them have failed alike."""
+        if failure is None or (self._n and failure.alike != self._alike):
+            self._differ = True
+        elif not self._differ:
+            self._alike, self._n = failure.alike, self._n + 1
+        return not self._differ and self._n >= ALIKE
+
+
+class CtrlC:
+    """Counts Ctrl-C, so that it never cuts an ask or a tell in two.
+
+    In an objective that runs in this thread each one interrupts it. Elsewhere the first two are noted, for the loop to
+    answer; whoever presses a third time wants out at any price.
+    """
+
+    def __init__(self) -> None:
+        self.presses = 0
         self._before: Any = None
 
     def __enter__(self) -> Self:
@@ -69,16 +101,15 @@ class CtrlC:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    @contextmanager
-    def evaluating(self) -> Iterator[None]:
-        """Marks the time in which the objective itself may run in this thread."""
-        self._evaluating = True
-        try:
-            yield
-        finally:
-            self._evaluating = False
+    @property
+    def pressed(self) -> bool:
+        return self.presses > 0
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self.pressed or (self._inline and self._evaluating):
+    def note(self) -> None:
+        """An interrupt that arrived in another way: through the objective."""
+        self.presses = max(self.presses, 1)
+
+    def _on_signal(self, _number: int, frame: FrameType | None) -> None:
+        self.presses += 1
+        if is_evaluating(frame) or self.presses > 2:
             raise KeyboardInterrupt
-        self.pressed = True

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from ccgbo.errors import SettingError
 from ccgbo.optimizer import Optimizer
 from ccgbo.records import Direction, Result, Trial
+
+MAX_ATTEMPTS = 2  # evaluations that may end with their process before the trial is failed
+CRASHED = (
+    "the process that evaluated it ended before it gave a value, twice; it may have run out of memory or crashed at "
+    "these parameters, so it is not tried again."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,28 +50,33 @@ class Source(Protocol):
     def tell(self, trial: Trial, value: Any = None, *, failed: bool = False, error: str | None = None) -> Trial | None:
         """Record an outcome; None where somebody else was first."""
 
-    def give_back(self, trial: Trial) -> None:
-        """The trial was not evaluated and can be asked again."""
+    def release(self, trial: Trial, *, crashed: bool = False) -> None:
+        """The trial has no outcome and can be asked again; one that crashed too often is failed instead."""
 
     def tally(self) -> Tally: ...
     def result(self, stopped: str) -> Result: ...
 
 
+def check_whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SettingError(f"{name} must be a whole number >= 1, got {value!r}.")
+    return int(value)
+
+
 def check_n_trials(n_trials: Any) -> int:
-    if isinstance(n_trials, bool) or not isinstance(n_trials, int) or n_trials < 1:
-        raise SettingError(f"n_trials must be a whole number >= 1, got {n_trials!r}.")
-    return n_trials
+    return check_whole("n_trials", n_trials)
 
 
 class MemorySource:
     """``n_trials`` new trials of an optimizer."""
 
     def __init__(self, optimizer: Optimizer, n_trials: int) -> None:
-        self.owner, self._left = optimizer, check_n_trials(n_trials)
-        self._total, self._done, self._failed = n_trials, 0, 0
+        self.owner, self._total = optimizer, check_n_trials(n_trials)
+        self._left, self._done, self._failed = self._total, 0, 0
         best = optimizer.best
         self._best = None if best is None else best.value
         self._again: list[Trial] = []
+        self._crashes: dict[int, int] = {}  # by trial
 
     @property
     def direction(self) -> Direction:
@@ -95,8 +108,12 @@ class MemorySource:
             self._best = told.value
         return told
 
-    def give_back(self, trial: Trial) -> None:
-        self._again.append(trial)
+    def release(self, trial: Trial, *, crashed: bool = False) -> None:
+        attempts = self._crashes[trial.id] = self._crashes.get(trial.id, 0) + crashed
+        if attempts >= MAX_ATTEMPTS:
+            self.tell(trial, failed=True, error=CRASHED)
+        else:
+            self._again.append(trial)
 
     def tally(self) -> Tally:
         return Tally(total=self._total, done=self._done, failed=self._failed, best=self._best)

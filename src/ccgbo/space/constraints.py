@@ -18,7 +18,27 @@ if TYPE_CHECKING:
 
 Predicate = Callable[[dict[str, Any]], bool]
 
-ROUNDING = 1e-12  # of a sum, relative to the size of its terms
+ROUNDING = 1e-12  # by which a sum of grid values may miss its bound, relative to the size of its terms
+EPS = 2.0**-52  # rounding of one addition
+
+
+def satisfied(predicate: Predicate, params: dict[str, Any]) -> bool:
+    """What a predicate says of a point; its failures are told as the constraint's."""
+    name = getattr(predicate, "__name__", repr(predicate))
+    try:
+        answer: Any = predicate(dict(params))  # a dict of its own, so that no predicate sees what another did to it
+    except Exception as error:
+        raise SpaceError(
+            f"constraint {name} raised {type(error).__name__}: {error} at the params {params!r}."
+        ) from error
+    if isinstance(answer, bool | np.bool_):
+        return bool(answer)
+    if (isinstance(answer, int | np.integer) and answer in (0, 1)) or (
+        isinstance(answer, np.ndarray) and answer.dtype == bool and answer.size == 1
+    ):
+        return bool(answer)
+    hint = "; is a return missing?" if answer is None else "."
+    raise SpaceError(f"constraint {name} must return True or False, got {answer!r} at the params {params!r}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +63,7 @@ class LinearConstraint:
         object.__setattr__(self, "coefficients", {name: float(a) for name, a in self.coefficients.items()})
         for label in ("lower", "upper"):
             bound = getattr(self, label)
-            if not is_number(bound) or math.isnan(bound):
+            if not is_number(bound) or not (is_finite(bound) or bound in (math.inf, -math.inf)):
                 raise SpaceError(f"LinearConstraint.{label} must be a number, got {bound!r}.")
             object.__setattr__(self, label, float(bound))
         if self.lower > self.upper:
@@ -74,14 +94,16 @@ class LinearRows:
         A = np.array([[c.coefficients.get(name, 0.0) for name in space.names] for c in constraints])
         free = np.array([p.size == 0 for p in space.parameters])
         touches = ((A != 0.0) & free).any(axis=1)
-        for c, continuous in zip(constraints, touches, strict=True):
-            if continuous and c.lower == c.upper:
+        within = (2.0 + (A != 0.0).sum(axis=1)) * EPS  # what adding up in another order may change
+        for c, continuous, share in zip(constraints, touches, within, strict=True):
+            if continuous and c.upper - c.lower <= 2.0 * share * min(abs(c.lower), abs(c.upper)):
                 raise SpaceError(
-                    f"LinearConstraint.lower must be < upper over a continuous parameter, got {c!r}: such an equation "
-                    "leaves nothing to draw from; leave one parameter out and compute it from the others."
+                    "LinearConstraint.lower must be < upper over a continuous parameter, and by more than sums are "
+                    f"rounded, got {c!r}: such an equation leaves nothing to draw from; give it a width such as "
+                    "1e-9, or leave one parameter out and compute it from the others."
                 )
         lower, upper = np.array([c.lower for c in constraints]), np.array([c.upper for c in constraints])
-        return cls(A, lower, upper, np.where(touches, -ROUNDING, ROUNDING))
+        return cls(A, lower, upper, np.where(touches, -within, ROUNDING))
 
     def hold(self, values: Array) -> NDArray[np.bool_]:  # (n, d) own units -> (n,)
         with np.errstate(over="ignore", invalid="ignore"):  # a sum beyond the largest float satisfies no finite bound

@@ -3,8 +3,9 @@
 rejection   uniform draws, kept where feasible: exact, and enough where the feasible part is not small
 anchors     where draws fail: the middle of the linear constraints by mixed-integer programming, many more draws,
             every point of a finite space; or the report that nothing was found
-walks       from the anchors along random lines (hit-and-run): each step is a uniform draw of the line, shrunk
-            towards its start until feasible (Neal 2003), which leaves the uniform distribution as it is
+walks       from the anchors along random lines (hit-and-run), which leaves the uniform distribution as it is: within
+            linear constraints along the bands that they leave (polytope.py); for predicates alone each step is a
+            uniform draw of the line, shrunk towards its start until feasible (Neal 2003)
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.space.constraints import LinearRows
 from ccgbo.space.numeric import Array
 from ccgbo.space.parameters import Categorical
+from ccgbo.space.polytope import THIN
 
 if TYPE_CHECKING:
     from ccgbo.space.space import Space
@@ -25,13 +27,16 @@ DRAWS = 50_000  # uniform draws without a feasible one before the space is calle
 GRID = 200_000  # a finite space up to this size is looked through
 TRIES = 8  # draws per point wanted, after which walks are cheaper than further rejection
 STEPS = 8  # of a walk
+ANCHORS = 64  # feasible points to walk from, beside those first found
+WALKERS = 256  # the same within linear constraints, where a step costs less than a call of a predicate
 SHRINKS = 12  # of a line, each by a random share
 
 
 def sample_feasible(space: Space, n: int, rng: np.random.Generator) -> Array:  # (n, d), snapped
     """``n`` points that satisfy every constraint."""
     found, drawn, batch = np.empty((0, space.d)), 0, max(2 * n, 16)
-    while len(found) < n and drawn < TRIES * max(n, 32):
+    tries = 0 if space.polytope is not None and space.polytope.narrow else TRIES * max(n, 32)
+    while len(found) < n and drawn < tries:
         U = space.snap(rng.random((batch, space.d)))
         found = np.concatenate([found, U[space.feasible(U)]])
         drawn += batch
@@ -46,6 +51,10 @@ def walk_feasible(
 ) -> Array:  # start (k, d) -> (n, d)
     """``n`` hit-and-run walks from random ones of the feasible points ``start``."""
     U = start[rng.integers(len(start), size=n)]
+    if space.polytope is not None:
+        for _ in range(steps):
+            U = space.polytope.step(U, rng)
+        return U
     for _ in range(steps):
         direction = rng.standard_normal(U.shape)
         # few coordinates at a time: a line through all of them leaves a narrow feasible set at once
@@ -78,8 +87,8 @@ def _line(U: Array, direction: Array) -> tuple[Array, Array]:
 
 def find_feasible(space: Space) -> Array:  # (k, d) with k >= 1
     """Feasible points all over the feasible part, found in the same way each time; raises where there are none."""
-    start = _first_feasible(space)
-    return np.concatenate([start, walk_feasible(space, start, 64, np.random.default_rng(1), steps=16 + 4 * space.d)])
+    start, n = _first_feasible(space), ANCHORS if space.polytope is None else WALKERS
+    return np.concatenate([start, walk_feasible(space, start, n, np.random.default_rng(1), steps=16 + 4 * space.d)])
 
 
 def _first_feasible(space: Space) -> Array:  # (k, d) with k >= 1
@@ -87,12 +96,12 @@ def _first_feasible(space: Space) -> Array:  # (k, d) with k >= 1
         start = linear_middle(space, space.linear)
         if start is None:
             raise InfeasibleSpaceError("no point satisfies the linear constraints of the space (proven).")
-        start = space.snap(start[None, :])
+        start = space.repair(space.snap(start[None, :]))
         if space.feasible(start)[0]:
             return start
     rng, drawn = np.random.default_rng(0), 0
     while drawn < DRAWS:
-        U = space.snap(rng.random((4096, space.d)))
+        U = space.repair(space.snap(rng.random((4096, space.d))))
         drawn += len(U)
         found = U[space.feasible(U)]
         if len(found):
@@ -115,20 +124,24 @@ def linear_middle(space: Space, rows: LinearRows) -> Array | None:  # (d,)
     reach = np.where(reach > 0.0, reach, 1.0)
     A, offset = A / reach[:, None], rows.A @ low
     lower, upper = (rows.lower - offset) / reach, (rows.upper - offset) / reach
-    above, below, depth = np.isfinite(upper), np.isfinite(lower), np.ones((len(A), 1))
+    above, below = np.isfinite(upper), np.isfinite(lower)
+    depth = np.where(upper - lower < THIN, 0.0, 1.0)[:, None]  # a band leaves no depth to any point, so it has no say
     # A z + s <= upper, A z - s >= lower and, for continuous z, s <= z <= 1 - s, with the depth s as large as possible
     walls = np.eye(d + 1)[:-1][integral == 0]
     walls_left, walls_right = np.vstack([-walls, walls]), np.repeat([0.0, 1.0], len(walls))
     walls_left[:, -1] = 1.0
     left = np.concatenate([np.hstack([A, depth])[above], np.hstack([-A, depth])[below], walls_left])
     right = np.concatenate([upper[above], -lower[below], walls_right])
-    result = milp(
-        np.append(np.zeros(d), -1.0),
-        integrality=np.append(integral, 0),
-        bounds=Bounds(np.zeros(d + 1), np.append(top, 1.0)),
-        constraints=LinearConstraint(left, -np.inf, right),
-        options={"time_limit": 5.0},
-    )
+    for presolve in (True, False):  # the former is faster, and wrong about some narrow bands over integers
+        result = milp(
+            np.append(np.zeros(d), -1.0),
+            integrality=np.append(integral, 0),
+            bounds=Bounds(np.zeros(d + 1), np.append(top, 1.0)),
+            constraints=LinearConstraint(left, -np.inf, right),
+            options={"time_limit": 5.0, "presolve": presolve},
+        )
+        if result.status != 2:
+            break
     if result.status == 2:  # proven infeasible
         return None
     u = np.full(d, 0.5)

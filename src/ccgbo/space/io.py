@@ -35,7 +35,7 @@ _FIELDS = {
 
 
 def space_to_dict(space: Space) -> dict[str, Any]:
-    """Plain data that :func:`space_from_dict` reads back; predicates cannot be stored."""
+    """Plain data that ``space_from_dict`` reads back; predicates cannot be stored."""
     out: dict[str, Any] = {"parameters": {name: _parameter_to_dict(p) for name, p in space.items()}}
     constraints = []
     for c in space.constraints:
@@ -63,7 +63,7 @@ def _parameter_to_dict(p: Parameter) -> dict[str, Any]:
 
 
 def space_from_dict(data: Any) -> Space:
-    """A space from what :func:`space_to_dict` gives, or from a TOML or JSON document of that shape."""
+    """A space from what ``space_to_dict`` gives, or from a TOML or JSON document of that shape."""
     if not isinstance(data, Mapping) or not isinstance(data.get("parameters"), Mapping):
         raise SpaceError("a space document must have a table 'parameters'.")
     for key in data:
@@ -77,7 +77,10 @@ def space_from_dict(data: Any) -> Space:
     for i, c in enumerate(listed):
         if not isinstance(c, Mapping) or not set(c) <= {"coefficients", "lower", "upper"} or "coefficients" not in c:
             raise SpaceError(f"constraints[{i}] must have 'coefficients' and 'lower' or 'upper', got {c!r}.")
-        constraints.append(LinearConstraint(**c))
+        try:
+            constraints.append(LinearConstraint(**c))
+        except SpaceError as error:
+            raise SpaceError(f"constraints[{i}]: {error}") from None
     return Space(parameters, constraints=constraints)
 
 
@@ -123,7 +126,12 @@ def load_space(path: str | Path) -> Space:
 def save_space(space: Space, path: str | Path) -> None:
     """Write a space to a ``.toml`` or ``.json`` file."""
     text = space_to_json(space) if _is_json(path) else space_to_toml(space)
-    Path(path).write_text(text, encoding="utf-8")
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SpaceError(f"cannot write the space file {str(path)!r}: {error.strerror}.") from None
+    except UnicodeEncodeError:
+        raise SpaceError("TOML cannot hold a lone surrogate in a text: save the space as JSON.") from None
 
 
 def _is_json(path: str | Path) -> bool:
@@ -139,16 +147,18 @@ def space_to_json(space: Space) -> str:
 
 def space_from_json(text: str) -> Space:
     try:
-        return space_from_dict(json.loads(text))
-    except json.JSONDecodeError as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
         raise SpaceError(f"not valid JSON: {error}.") from None
+    return space_from_dict(data)
 
 
 def space_from_toml(text: str) -> Space:
     try:
-        return space_from_dict(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
         raise SpaceError(f"not valid TOML: {error}.") from None
+    return space_from_dict(data)
 
 
 def space_to_toml(space: Space) -> str:

@@ -84,7 +84,7 @@ class _Numeric(ABC):
     log: bool
     step: Any
 
-    def _position(self, value: Array) -> Array:
+    def position(self, value: Array) -> Array:
         """Values to positions in [0, 1] on the (possibly log) scale."""
         a, b = self._edges()
         if self.log:
@@ -120,7 +120,7 @@ class _Numeric(ABC):
         if self.size == 1:
             return np.full_like(np.asarray(index, dtype=float), 0.5)
         if self.log:
-            return self._position(np.asarray(index, dtype=float) + float(self.low))
+            return self.position(np.asarray(index, dtype=float) + float(self.low))
         return (np.asarray(index, dtype=float) + 0.5) / self.size
 
     def index_of_unit(self, u: Array) -> Array:
@@ -201,7 +201,7 @@ class Float(_Numeric):
     def to_unit(self, name: str, value: Any) -> float:
         v = self._check_value(name, value)
         if self.step is None or self.low == self.high:
-            return 0.5 if self.size == 1 else float(np.clip(self._position(np.asarray(v)), 0.0, 1.0))
+            return 0.5 if self.size == 1 else float(np.clip(self.position(np.asarray(v)), 0.0, 1.0))
         index = (v - self.low) / self.step
         if abs(index - round(index)) > self._rounding() or round(index) >= self.size:
             raise ParamsError(f"{name} must be {self.low} plus a multiple of {self.step}, got {value!r}.")
@@ -244,8 +244,8 @@ class Int(_Numeric):
             object.__setattr__(self, label, int(value))
         _check_range("Int", self.low, self.high)
         _check_log("Int", self.log)
-        if self.step < 1:
-            raise SpaceError(f"Int.step must be >= 1, got {self.step!r}.")
+        if not 1 <= self.step <= MAX_INT:
+            raise SpaceError(f"Int.step must be >= 1 and at most 2**48, got {self.step!r}.")
         if self.log and self.low < 1:
             raise SpaceError(f"Int.low must be >= 1 when log=True, got {self.low!r}.")
         if self.log and self.step != 1:

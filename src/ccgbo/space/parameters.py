@@ -1,11 +1,10 @@
-"""Parameters: numbers, categoricals, and the shorthand for them."""
+"""Parameters: numbers and categoricals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ccgbo.errors import ParamsError, SpaceError
 from ccgbo.space.numeric import Array, Condition, Float, Int, is_number, normal_condition
 
-__all__ = ["Array", "Bool", "Categorical", "Fixed", "Float", "Int", "Parameter", "as_parameter", "is_number"]
+__all__ = ["Array", "Bool", "Categorical", "Fixed", "Float", "Int", "Parameter", "is_number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +90,3 @@ def Fixed(value: Any, *, active_if: Condition | None = None) -> Categorical:
 
 
 Parameter = Float | Int | Categorical
-
-
-def as_parameter(name: str, spec: Any) -> Parameter:
-    """A parameter from its shorthand.
-
-    ``(0.0, 1.0)`` is a Float, ``(1, 8)`` an Int, ``["a", "b"]`` a Categorical, ``True`` or ``"adam"`` a fixed value.
-    """
-    if isinstance(spec, Float | Int | Categorical):
-        return spec
-    if isinstance(spec, tuple):
-        if len(spec) != 2 or not all(is_number(v) for v in spec):
-            raise SpaceError(f"parameter {name!r}: a tuple must be (low, high), got {spec!r}; write choices as a list.")
-        low, high = spec
-        if isinstance(low, Integral) and isinstance(high, Integral):
-            return Int(int(low), int(high))
-        return Float(float(low), float(high))
-    if isinstance(spec, list):
-        return Categorical(spec)
-    if spec is None or isinstance(spec, str | bool | int | float):
-        return Fixed(spec)
-    raise SpaceError(f"parameter {name!r} must be a Float, Int, Categorical, (low, high) or a list, got {spec!r}.")

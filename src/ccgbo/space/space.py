@@ -1,11 +1,12 @@
 """A search space: named parameters, conditions and constraints, mapped onto the unit cube.
 
     U       (n, d)  unit cube, one coordinate per parameter, in the order of ``names``
-    F       (n, p)  what the model sees: one column per searched number, one-hot columns per categorical
+    F       (n, p)  what the model sees: one column per searched parameter, of a categorical the index of its choice
 
 The squared distance between two rows of F is the sum of squared differences of the numbers plus one for every
 categorical that differs; the kernel and the credit field both use it. An inactive parameter rests at the middle of
-its range (a categorical at the origin of its columns): two points in which it is inactive never differ by it.
+its range, a categorical at -1, half as far from every choice as they are from each other: two points in which it is
+inactive never differ by it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate
+from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
 from ccgbo.space.feasible import find_feasible, sample_feasible
-from ccgbo.space.parameters import Array, Categorical, Int, Parameter, as_parameter
+from ccgbo.space.parameters import Array, Categorical, Int, Parameter
+from ccgbo.space.polytope import Polytope
+from ccgbo.space.shorthand import as_parameter
 
 NEAR = 1e-6  # of a continuous range: nobody needs an evaluation this near to another
 REST = 0.5  # coordinate of a parameter that is inactive or has one value
@@ -41,7 +44,10 @@ class Space(Mapping[str, Parameter]):
         constraints: Sequence[LinearConstraint | Predicate] | LinearConstraint | Predicate = (),
     ) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
-            raise SpaceError(f"space must be a non-empty mapping of names to parameters, got {parameters!r}.")
+            raise SpaceError(
+                "space must be a non-empty mapping of names to parameters such as {'x': (0.0, 1.0)}, "
+                f"got {parameters!r}."
+            )
         for name in parameters:
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"parameter names must be non-empty text, got {name!r}.")
@@ -59,25 +65,24 @@ class Space(Mapping[str, Parameter]):
         sizes = np.array([min(p.size, 2**53) for p in self.parameters], dtype=float)
         self.continuous = np.flatnonzero(sizes == 0)  # parameter indices with a continuum of values
         self.discrete = np.flatnonzero(sizes > 1)
-        self._columns: list[int] = []  # first feature column of each parameter, -1 for constants
-        groups: list[int] = []  # lengthscale of each feature column
+        self._columns: list[int] = []  # feature column of each parameter, -1 for constants
+        columns = 0
         for p in self.parameters:
-            if p.size == 1:
-                self._columns.append(-1)
-                continue
-            self._columns.append(len(groups))
-            width = p.size if isinstance(p, Categorical) else 1
-            groups.extend([max(groups, default=-1) + 1] * width)
-        groups = groups or [0]  # nothing varies: one column of zeros, so that no model has to think of none
-        self.groups = np.array(groups, dtype=int)
-        self.p = len(groups)
+            self._columns.append(-1 if p.size == 1 else columns)
+            columns += p.size != 1
+        self.p = max(columns, 1)  # nothing varies: one column of zeros, so that no model has to think of none
+        self.choices = tuple(  # (feature column, number of choices) of each categorical
+            (c, p.size)
+            for c, p in zip(self._columns, self.parameters, strict=True)
+            if c >= 0 and isinstance(p, Categorical)
+        )
         self._plain = not self.conditional and len(self.continuous) == self.d
         self.continuous_columns = np.array([self._columns[j] for j in self.continuous], dtype=int)
 
     @property
     def mixed(self) -> bool:
         """Whether there are categoricals to choose from."""
-        return any(isinstance(p, Categorical) and p.size > 1 for p in self.parameters)
+        return bool(self.choices)
 
     @cached_property
     def tolerance(self) -> Array:  # (p,)
@@ -90,7 +95,7 @@ class Space(Mapping[str, Parameter]):
             if c < 0:
                 continue
             if isinstance(p, Categorical):
-                out[c : c + p.size] = 0.25
+                out[c] = 0.25
             elif p.size > 0:
                 last = p.unit_of_index(np.array([p.size - 2.0, p.size - 1.0]))  # the smallest cell on a log scale
                 out[c] = 0.25 * (last[1] - last[0])
@@ -230,7 +235,7 @@ class Space(Mapping[str, Parameter]):
         if self._plain:
             return U
         F = np.zeros((len(U), self.p))
-        active = self.active(U)
+        active = self.active(U) if self.conditional else None
         for j, p in enumerate(self.parameters):
             c = self._columns[j]
             if c < 0:
@@ -238,8 +243,8 @@ class Space(Mapping[str, Parameter]):
             if not isinstance(p, Categorical):
                 F[:, c] = U[:, j]  # inactive: REST
             else:
-                on = np.flatnonzero(active[:, j])
-                F[on, c + p.index_of_unit(U[on, j]).astype(int)] = math.sqrt(0.5)
+                index = p.index_of_unit(U[:, j])
+                F[:, c] = index if active is None else np.where(active[:, j], index, -1.0)
         return F
 
     def from_features(self, F: Array) -> Array:  # (n, p) -> (n, d) snapped
@@ -254,7 +259,7 @@ class Space(Mapping[str, Parameter]):
             if not isinstance(p, Categorical):
                 U[:, j] = F[:, c]
             else:
-                U[:, j] = p.unit_of_index(F[:, c : c + p.size].argmax(axis=1).astype(float))
+                U[:, j] = p.unit_of_index(np.maximum(F[:, c], 0.0))
         return self.snap(U)
 
     def numbers(self, U: Array) -> Array:  # (n, d) snapped: numbers as they are, 0 for categoricals and inactive ones
@@ -273,9 +278,17 @@ class Space(Mapping[str, Parameter]):
         if self._predicates:
             rows = np.flatnonzero(ok)
             for i, params in zip(rows, self.decode_rows(U[rows]), strict=True):
-                # a fresh dict for each, so that no predicate sees what another one did to it
-                ok[i] = all(bool(predicate(dict(params))) for predicate in self._predicates)
+                ok[i] = all(satisfied(predicate, params) for predicate in self._predicates)
         return ok
+
+    @cached_property
+    def polytope(self) -> Polytope | None:
+        """The linear constraints as walks need them; None without any."""
+        return None if self.linear is None else Polytope(self, self.linear)
+
+    def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
+        """Points beside a narrow band of linear constraints moved onto it; others stay as they are."""
+        return U if self.polytope is None or not self.polytope.narrow else self.polytope.repair(U)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
         """Uniform snapped points that satisfy the constraints."""

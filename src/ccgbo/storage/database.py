@@ -1,26 +1,49 @@
-"""A connection to a study file: every write is one transaction, durable before it returns.
+"""A connection to a study file: every step is one transaction, and a write is durable before it returns.
 
 WAL lets readers go on while somebody writes. A write takes the lock at its start (BEGIN IMMEDIATE), so what it reads
 is what it changes; the others wait for it.
+
+Three things must never happen, and each has its place here:
+
+- A transaction left open by a Ctrl-C. ``_step`` begins, works and ends in one frame: CPython looks for signals when a
+  function is entered and after a call, so no interrupt falls between the ``try`` and its ``finally``. In a context
+  manager one could, at the first line of ``__exit__``.
+- A connection carried over a fork. The child would believe in locks that only its parent holds. Every connection is
+  closed before a fork and opened again by whoever needs it.
+- Values written into a file that is no longer there. Every step compares the file at the path with the one that was
+  opened; see ``location.py``.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from typing import TypeVar
 
-from ccgbo.errors import StorageError, StudyNotFoundError
-from ccgbo.storage.schema import SCHEMA_VERSION, bring_up_to_date, version_of
+from ccgbo.errors import StorageError
+from ccgbo.storage.location import Identity, check_path
+from ccgbo.storage.opening import Stamp, is_read_only, name_of, open_snapshot, open_to_read, open_to_write, stamp_of
 
 BUSY_SECONDS = 600.0  # a writer waits this long for the others; a suggestion takes far less
-MAGIC = b"SQLite format 3\x00"
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Link:
+    """An open connection and the file it was opened on."""
+
+    connection: sqlite3.Connection
+    snapshot: Stamp | None = None  # of what it is a copy in memory, for a reader that may not write beside the file
+    identity: Identity | None = None  # of the file, unless it is a copy
 
 
 class Database:
@@ -28,143 +51,198 @@ class Database:
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool) -> None:
         self.path = Path(path)
+        check_path(self.path, create=create)
+        self._absolute = Path(os.path.realpath(self.path))  # SQLite keeps its journal beside the file itself
         self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = self._open(create)
-        self._pid = os.getpid()
+        self._closed = False
+        self._link: Link | None = None
+        self._gone: str | None = None  # what happened to the file
+        with self._lock:
+            try:
+                self._link = self._open(create)
+            except sqlite3.Error as error:
+                raise StorageError(self._explain(error)) from error
+        _databases.add(self)
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None and self._pid == os.getpid():
-                self._connection.close()
-            self._connection = None
+            self._closed = True
+            if self._link is not None:
+                self._link.connection.close()
+                self._link = None
 
     def __del__(self) -> None:
-        if hasattr(self, "_pid"):  # it was opened
+        if hasattr(self, "_gone"):  # it was opened
             self.close()
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """One consistent view of the file."""
-        with self._transaction("BEGIN") as connection:
-            yield connection
+        return self._step("BEGIN", work)
 
-    @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; on disk when the block ends."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            yield connection
+    def write(self, work: Callable[[sqlite3.Connection], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+        """All or nothing; on disk when it returns."""
+        return self._step("BEGIN IMMEDIATE", work, on_rollback)
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        self._leave_parent()
-        with self._lock, plain_errors(self.path):
-            connection = self._connection
-            if connection is None:
-                raise StorageError(f"the study file {str(self.path)!r} was closed.")
-            _begin(connection, begin)
+    def _step(
+        self, begin: str, work: Callable[[sqlite3.Connection], T], on_rollback: Callable[[], None] | None = None
+    ) -> T:
+        with self._lock:
+            committing = kept = False
+            link = self._ready(begin)
+            connection = link.connection
             try:
-                yield connection
+                _begin(connection, begin)
+                self._check(link)
+                result = work(connection)
+                committing = True
                 connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                if begin != "BEGIN":
+                    self._check(link, written=True)
+                kept = True
+                return result
+            except sqlite3.Error as error:
+                raise StorageError(self._explain(error, committing)) from error
+            finally:
+                if self._link is link and connection.in_transaction:
+                    try:  # noqa: SIM105 - entering suppress() would be one more place for an interrupt
+                        connection.execute("ROLLBACK")
+                    except sqlite3.Error:  # SQLite has rolled back by itself
+                        pass
+                if not kept and on_rollback is not None:
+                    on_rollback()
+
+    # -- the connection
+
+    def _ready(self, begin: str) -> Link:
+        """The connection for this step, opened again after a fork, renewed for a reader without one of its own."""
+        if self._closed:
+            raise StorageError(f"the study file {str(self.path)!r} was closed.")
+        if self._gone is not None:
+            raise StorageError(self._gone)
+        try:
+            if self._link is None:
+                check_path(self.path, create=False)
+                self._link = self._open(create=False)
+            elif self._link.snapshot is not None and self._link.snapshot != stamp_of(self._absolute):
+                self._link = self._open_to_read()
+        except sqlite3.Error as error:
+            raise StorageError(self._explain(error)) from error
+        if self._link.snapshot is not None and begin != "BEGIN":
+            raise StorageError(f"cannot write {str(self.path)!r}: the file or its folder is read-only.")
+        if self._link.connection.in_transaction:  # nothing leaves one open; if anything did, it is not kept
+            self._link.connection.execute("ROLLBACK")
+        return self._link
+
+    def _open(self, create: bool) -> Link:
+        there = Identity.of(self._absolute)
+        if there is not None and there.file in _spoiled:
+            raise StorageError(
+                f"{str(self.path)!r} was overwritten while this process had it open: start the process again to use it."
+            )
+        if self._absolute.exists() and not os.access(self._absolute, os.W_OK):
+            return self._open_to_read()
+        try:
+            connection = open_to_write(self._absolute, str(self.path), create=create)
+        except sqlite3.OperationalError as error:
+            if not is_read_only(error, self._absolute):
                 raise
+            return self._open_to_read()
+        return self._linked(connection)
 
-    def _leave_parent(self) -> None:
-        """After a fork: SQLite forbids the parent's connection here, even to close it."""
-        if self._pid != os.getpid():
-            self._lock = threading.RLock()  # the parent's may have been held by a thread that is not here
-            if self._connection is not None:
-                _inherited.append(self._connection)
-                self._connection = self._open(create=False)
-            self._pid = os.getpid()
+    def _open_to_read(self) -> Link:
+        connection = open_to_read(self._absolute, str(self.path))
+        if connection is not None:
+            return self._linked(connection)
+        return Link(*open_snapshot(self._absolute, str(self.path)))
 
-    # -- opening
-
-    def _open(self, create: bool) -> sqlite3.Connection:
-        self._check_path(create)
-        with plain_errors(self.path):
-            try:
-                return self._open_to_write(create)
-            except sqlite3.OperationalError as error:
-                if not self._is_read_only(error):
-                    raise
-                return self._open_to_read()
-
-    def _open_to_write(self, create: bool) -> sqlite3.Connection:
-        connection = self._connect("rwc" if create else "rw")
+    def _linked(self, connection: sqlite3.Connection) -> Link:
         try:
-            version = self._version(connection)
-            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise StorageError(f"{str(self.path)!r} is damaged: restore it from a copy.")
-            if version < SCHEMA_VERSION:
-                self._prepare(connection)
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            _use_wal(connection)
-            connection.execute("PRAGMA busy_timeout = 1")  # from here on _begin waits
+            _begin(connection, "BEGIN")  # opens the journal
+            identity = Identity.of(self._absolute)
+            connection.execute("COMMIT")
+            if identity is None:
+                raise StorageError(f"{str(self.path)!r} was deleted while it was opened.")
         except BaseException:
             connection.close()
             raise
-        return connection
+        return Link(connection, identity=identity)
 
-    def _open_to_read(self) -> sqlite3.Connection:
-        connection = self._connect("ro", immutable=True)
-        if self._version(connection) != SCHEMA_VERSION:
-            connection.close()
-            raise StorageError(f"{str(self.path)!r} is of an older version: copy it to where it can be written.")
-        return connection
-
-    def _version(self, connection: sqlite3.Connection) -> int:
-        connection.execute("BEGIN")  # one view of the file: another process may be creating the tables this moment
-        try:
-            return version_of(connection, str(self.path))
-        finally:
-            connection.execute("COMMIT")
-
-    def _check_path(self, create: bool) -> None:
-        path = str(self.path)
-        if self.path.is_dir():
-            raise StorageError(f"path must be a file, got the folder {path!r}.")
-        if not self.path.exists():
-            if not create:
-                raise StudyNotFoundError(f"there is no study file {path!r}.")
-            if not self.path.parent.is_dir():
-                raise StorageError(f"cannot create {path!r}: the folder {str(self.path.parent)!r} does not exist.")
+    def _check(self, link: Link, *, written: bool = False) -> None:
+        """Raises if the file at the path is no longer the one that was opened."""
+        if link.identity is None:
             return
-        try:
-            with self.path.open("rb") as file:
-                head = file.read(len(MAGIC))
-        except OSError as error:
-            raise StorageError(f"cannot read {path!r}: {error.strerror}.") from None
-        if head and head != MAGIC:
-            raise StorageError(f"{path!r} is not a study file.")
+        now = Identity.of(self._absolute)
+        what = link.identity.difference(now)
+        if what is None:
+            assert now is not None
+            link.identity = now
+            return
+        kept = "whether this step was kept is not known" if written else "nothing of this step was kept"
+        self._gone = (
+            f"the study file {str(self.path)!r} {what} while it was in use; {kept}. Before a copy is put in its place, "
+            "end everything that uses it and delete the files beside it that end in -wal and -shm. Open it again to go "
+            "on with what is there."
+        )
+        self._link = None
+        same_file = now is not None and now.file == link.identity.file
+        if same_file and (written or "truncated" in what):
+            _keep_for_ever(link.connection)  # closing would copy its journal over what stands there now
+            _spoiled.add(link.identity.file)
+        else:
+            if link.connection.in_transaction:
+                link.connection.execute("ROLLBACK")
+            link.connection.close()  # SQLite leaves alone what stands at the path of a file that was moved
+        raise StorageError(self._gone)
 
-    def _connect(self, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
-        uri = f"file:{quote(str(self.path.absolute()))}?mode={mode}" + ("&immutable=1" if immutable else "")
-        return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    def _explain(self, error: sqlite3.Error, committing: bool = False) -> str:
+        return explain(str(self.path), name_of(error), str(error), committing)
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            version = version_of(connection, str(self.path))  # another process may have been first
-            if version < SCHEMA_VERSION:
-                bring_up_to_date(connection, version)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+    # -- forks
 
-    def _is_read_only(self, error: sqlite3.OperationalError) -> bool:
-        """Whether the file can only be looked at: WAL wants to write beside it, unless nothing is left to replay."""
-        wal = Path(f"{self.path}-wal")
-        name = _name(error)
-        denied = name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")) and self.path.exists()
-        return denied and not (wal.exists() and wal.stat().st_size) and self.path.stat().st_size > 0
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+        if self._link is not None and not self._link.connection.in_transaction:
+            self._link.connection.close()
+            self._link = None
+
+    def _after_fork(self) -> None:
+        self._lock.release()
+
+    def _after_fork_in_child(self) -> None:
+        self._lock = threading.RLock()
+        if self._link is not None:  # forked in the middle of a step
+            _keep_for_ever(self._link.connection)
+            self._link = None
 
 
-_inherited: list[sqlite3.Connection] = []  # connections of a parent process, kept so that they are never closed here
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_forking: list[Database] = []
+_spoiled: set[tuple[int, int]] = set()  # files with a connection of this process that must not be used or closed
+
+
+def _before_fork() -> None:
+    _forking[:] = sorted(_databases, key=id)
+    for database in _forking:
+        database._before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    while _forking:
+        _forking.pop()._after_fork()
+
+
+def _after_fork_in_child() -> None:
+    while _forking:
+        _forking.pop()._after_fork_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+
+
+def _keep_for_ever(connection: sqlite3.Connection) -> None:
+    """Never closed, not even when the interpreter ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _begin(connection: sqlite3.Connection, statement: str) -> None:
@@ -178,41 +256,18 @@ def _begin(connection: sqlite3.Connection, statement: str) -> None:
         except sqlite3.OperationalError as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            if not _is_busy(error) or time.monotonic() > deadline:
+            if not name_of(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
                 raise
             time.sleep(random.uniform(0.001, 0.004))
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch the file to WAL once; SQLite does not wait for others here, so we do."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return _name(error).startswith("SQLITE_BUSY")
-
-
-def _name(error: sqlite3.Error) -> str:
-    return getattr(error, "sqlite_errorname", None) or ""
-
-
-@contextmanager
-def plain_errors(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours, saying what is wrong with which file."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StorageError(_explain(str(path), _name(error), str(error))) from error
-
-
-def _explain(path: str, name: str, text: str) -> str:
+def explain(path: str, name: str, text: str, committing: bool) -> str:
+    """SQLite's errors in plain words. A commit that the disk broke off may have reached it."""
+    kept = (
+        "whether this step was kept is not known: look before you repeat it"
+        if committing
+        else "nothing of this step was kept"
+    )
     for prefix, words in (
         ("SQLITE_BUSY", f"another process has held {path!r} for more than {BUSY_SECONDS:.0f} s."),
         ("SQLITE_READONLY", f"cannot write {path!r}: the file or its folder is read-only."),
@@ -220,7 +275,7 @@ def _explain(path: str, name: str, text: str) -> str:
         ("SQLITE_FULL", f"cannot write {path!r}: the disk is full; nothing of this step was kept."),
         ("SQLITE_NOTADB", f"{path!r} is not a study file."),
         ("SQLITE_CORRUPT", f"{path!r} is damaged: restore it from a copy."),
-        ("SQLITE_IOERR", f"cannot read or write {path!r}: {text}; nothing of this step was kept."),
+        ("SQLITE_IOERR", f"cannot read or write {path!r}: {text}; {kept}."),
     ):
         if name.startswith(prefix):
             return words

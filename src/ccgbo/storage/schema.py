@@ -1,20 +1,18 @@
-"""Tables of a study file, its version, and the way from older versions to this one.
+"""Tables of a study file and their version.
 
-``application_id`` marks the file as ours; ``user_version`` is the version of the tables. Reading never changes a file
-that is not ours or that a newer ccgbo wrote.
-
-    1   studies and trials
-    2   several workers: revision numbers, claims and heartbeats; the seed and the preset's name
+``application_id`` marks the file as ours; ``user_version`` is the version of the tables. A file must have exactly these
+tables and indexes: a view or a trigger in it would run somebody else's statements.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from functools import cache
 
 from ccgbo.errors import StorageError
 
 APPLICATION_ID = 0x43434742  # "CCGB"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # cursor: the optimizer's state beside the trials; withheld: what a file cannot hold and the user passes on opening
 TABLES = (
@@ -51,9 +49,11 @@ TABLES = (
         told REAL,
         told_as INTEGER,
         revision INTEGER NOT NULL DEFAULT 0,
-        queued INTEGER NOT NULL DEFAULT 0,
+        released INTEGER NOT NULL DEFAULT 0,
+        attempts INTEGER NOT NULL DEFAULT 0,
         worker TEXT,
         heartbeat REAL,
+        clock TEXT,
         PRIMARY KEY (study, id)
     ) WITHOUT ROWID
     """,
@@ -62,45 +62,59 @@ INDEXES = (
     "CREATE INDEX trials_by_revision ON trials (study, revision)",
     "CREATE INDEX trials_pending ON trials (study, id) WHERE state = 'pending'",
 )
-MIGRATIONS = {
-    1: (
-        "ALTER TABLE studies ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE studies ADD COLUMN seed TEXT NOT NULL DEFAULT 'null'",
-        "ALTER TABLE studies ADD COLUMN preset TEXT",
-        "ALTER TABLE trials ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE trials ADD COLUMN queued INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE trials ADD COLUMN worker TEXT",
-        "ALTER TABLE trials ADD COLUMN heartbeat REAL",
-        *INDEXES,
-    ),
-}
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """The version of the tables, 0 for an empty file; refuses what is not ours or too new."""
+    """The version of the tables, 0 for an empty file; refuses what is not ours, of another version or tampered with."""
     marked = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    things = _things(connection)
     if marked != APPLICATION_ID:
-        if tables or marked or version:
+        if things or marked or version:
             raise StorageError(f"{path!r} is an SQLite file of another program, not a study file.")
         return 0
     if version > SCHEMA_VERSION:
         raise StorageError(
-            f"{path!r} was written by a newer ccgbo (file version {version}, this one reads up to {SCHEMA_VERSION}): "
+            f"{path!r} was written by a newer ccgbo (file version {version}, this one reads {SCHEMA_VERSION}): "
             "upgrade with pip install -U ccgbo."
+        )
+    if version < SCHEMA_VERSION:
+        raise StorageError(
+            f"{path!r} was written by an older ccgbo (file version {version}, this one reads {SCHEMA_VERSION}): export "
+            "its studies with the ccgbo that wrote it (ccgbo export FILE trials.json) and import them into a new file "
+            "(ccgbo import). The file is left as it is."
+        )
+    if things != _expected():
+        odd = sorted((f"{kind} {name}" for kind, name, _ in things ^ _expected()), reverse=True)  # views first
+        raise StorageError(
+            f"{path!r} has other tables, indexes, views or triggers than a study file: {', '.join(odd[:5])[:300]!r}. "
+            "It was changed by another program and is not used."
         )
     return version
 
 
-def bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
-    """Create the tables, or migrate them; runs inside a transaction of the caller."""
-    if version == 0:
-        for statement in (*TABLES, *INDEXES):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    else:
-        for old in range(version, SCHEMA_VERSION):
-            for statement in MIGRATIONS[old]:
-                connection.execute(statement)
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make an empty file ours; runs inside a transaction of the caller."""
+    for statement in (*TABLES, *INDEXES):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _things(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    """Everything a file has of its own; statistics of ANALYZE do no harm."""
+    query = """
+        SELECT type, name, coalesce(sql, '') FROM sqlite_master
+        WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
+    """
+    return frozenset(connection.execute(query))
+
+
+@cache
+def _expected() -> frozenset[tuple[str, str, str]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        create_tables(connection)
+        return _things(connection)
+    finally:
+        connection.close()

@@ -8,14 +8,19 @@ read and told, and only ``ask`` refuses.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
-from ccgbo.acquisition import Acquisition, get_acquisition
-from ccgbo.errors import SettingError, StorageError
-from ccgbo.optimizer import STATE_VERSION, Optimizer
+import numpy as np
+
+from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
+from ccgbo.errors import SettingError, StorageError, StudyExistsError, StudyNotFoundError
+from ccgbo.optimizer import Optimizer
 from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction
 from ccgbo.settings_io import (
@@ -29,7 +34,11 @@ from ccgbo.settings_io import (
     storable_space,
 )
 from ccgbo.space import Space, as_space
-from ccgbo.storage.rows import StudyRow, to_json
+from ccgbo.state import STATE_VERSION, OptimizerState
+from ccgbo.storage import Store
+from ccgbo.storage.base import not_found
+from ccgbo.storage.rows import StudyRow, place_of, reading, to_json
+from ccgbo.threads import blas_threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,19 +104,35 @@ def define(given: Given) -> StudyRow:
 
 def pack(optimizer: Optimizer) -> dict[str, Any]:
     """The optimizer's state beside the trials, with its version."""
-    return {"version": STATE_VERSION, **optimizer.cursor()}
+    return optimizer.state().to_dict()
 
 
-def unpack(cursor: Mapping[str, Any]) -> dict[str, Any]:
+def unpack(cursor: Mapping[str, Any]) -> OptimizerState:
+    """The state that ``pack`` gave, checked as far as the optimizer takes it on trust."""
     if cursor["version"] != STATE_VERSION:
         raise StorageError(
             f"the study was last used by another ccgbo (state version {cursor['version']}, here {STATE_VERSION})."
         )
-    return {name: value for name, value in cursor.items() if name != "version"}
+    state = OptimizerState.from_dict(cursor)
+    for name, most in (("design_seed", 2**63), ("designed", 10**7), ("iteration", 2**53)):
+        count = getattr(state, name)
+        if type(count) is not int or not 0 <= count < most:
+            raise ValueError(f"{name} is {count!r}")
+    fit = state.fit
+    if fit is not None and not (type(fit.n) is int and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)):
+        raise ValueError(f"fit is {fit!r}")
+    return state
 
 
-def reopen(row: StudyRow, given: Given) -> Definition:
+def reopen(row: StudyRow, given: Given, address: str) -> Definition:
     """A stored study, checked against what the user gave."""
+    for column, read in (
+        ("space", lambda: read_space(row.space, [])),
+        ("settings", lambda: settings_from_dict(row.settings)),
+        ("prior", lambda: None if row.prior is None else prior_from_dict(row.prior)),
+    ):
+        with reading(place_of(address, row.name, column)):
+            read()
     _check("direction", row, given.direction, row.direction)
     _check("seed", row, given.seed, row.seed)
     space, has_constraint = _reopen_space(row, given)
@@ -139,8 +164,8 @@ def _reopen_settings(row: StudyRow, given: Given) -> tuple[Settings, bool]:
     wanted = given.settings.get("acquisition")
     if wanted is None and isinstance(given.preset, Settings):
         wanted = given.preset.acquisition
-    acquisition: Acquisition | None = None if wanted is None else get_acquisition(wanted)
-    settings = settings_from_dict(row.settings, acquisition)
+    acquisition: Acquisition | Schedule | None = None if wanted is None else get_acquisition(wanted)
+    settings = settings_from_dict(row.settings, acquisition).in_force()
     if isinstance(given.preset, Settings):
         changed = resolve(given.preset, **given.settings)
     else:
@@ -178,5 +203,59 @@ def _plain(data: Any) -> Any:
     return json.loads(to_json(data))
 
 
-def with_name(row: StudyRow, name: str) -> StudyRow:
-    return replace(row, name=name)
+# -- in the store
+
+
+def find_or_create(store: Store, name: str | None, new: StudyRow | None, if_exists: str) -> StudyRow:
+    """The study of that name, or the only one; ``new`` under that name where there is none."""
+    names = store.names()
+    if name is None and len(names) > 1:
+        raise SettingError(f"name must be given: {store.address!r} has the studies {names!r}.")
+    wanted = name or (names[0] if names else "default")
+    row = store.find(wanted)
+    if row is None and new is not None:
+        with suppress(StudyExistsError):  # another process may be first
+            return store.create(replace(new, name=wanted))
+        row = store.find(wanted)
+    if row is None:
+        raise StudyNotFoundError(
+            not_found(store.address, name, names)
+            if name is not None
+            else f"{store.address!r} has no study yet: give a space to create one."
+        )
+    if if_exists == "error":
+        raise StudyExistsError(f"{store.address!r} already has a study {row.name!r}.")
+    return row
+
+
+# -- arguments
+
+
+def check_arguments(name: object, heartbeat: object, if_exists: object) -> None:
+    """What ``Study`` takes besides the definition."""
+    _check_name(name)
+    number = isinstance(heartbeat, int | float | np.number) and not isinstance(heartbeat, bool)
+    if not (number and math.isfinite(heartbeat) and heartbeat > 0):  # type: ignore[arg-type,operator]
+        raise SettingError(f"heartbeat must be a finite number of seconds > 0, got {heartbeat!r}.")
+    if if_exists not in ("open", "error"):
+        raise SettingError(f"if_exists must be 'open' or 'error', got {if_exists!r}.")
+
+
+def _check_name(name: object) -> None:
+    """A name that a terminal can show and any store can hold."""
+    if name is None:
+        return
+    if not isinstance(name, str) or not name:
+        raise SettingError(f"name must be a non-empty text, got {name!r}.")
+    if not all(c.isprintable() for c in name):
+        raise SettingError(f"name must not have control characters or lone surrogates, got {name!r}.")
+
+
+@cache
+def load_what_asking_needs() -> None:
+    """Load the modules that an ask would load on first use, before others have to wait for it."""
+    from scipy.stats import qmc
+
+    qmc.Sobol(1, scramble=False).random(1)  # reads its table of direction numbers
+    with blas_threads(1):
+        pass

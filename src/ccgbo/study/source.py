@@ -1,4 +1,4 @@
-"""The trials of a study for a run, in a file that other processes may work on too."""
+"""The trials of a study for a run, in a store that other processes may work on too."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from ccgbo.errors import StorageError, TellError
+from ccgbo.errors import StorageError, UnknownTrialError
+from ccgbo.history import outcome_of
 from ccgbo.records import Direction, Result, Trial
 from ccgbo.running.sources import Tally, check_n_trials
-from ccgbo.storage import StudyFile
-from ccgbo.storage.workers import this_worker
+from ccgbo.storage import Store, Unit
+from ccgbo.storage.workers import end_run, start_run
+from ccgbo.study.steps import gave_up
 
 if TYPE_CHECKING:
     from ccgbo.study.study import Study
 
 
 class StudySource:
-    """A study until it has ``n_trials`` suggestions; a heartbeat says that this process still works on its trials."""
+    """A study until it has ``n_trials`` suggestions; a heartbeat says that this run still works on its trials."""
 
-    def __init__(self, study: Study, file: StudyFile, study_id: int, n_trials: int) -> None:
-        self.owner, self._file, self._id, self._total = study, file, study_id, check_n_trials(n_trials)
-        self._worker = this_worker()
+    def __init__(self, study: Study, store: Store, study_id: int, n_trials: int) -> None:
+        self.owner, self._store, self._id, self._total = study, store, study_id, check_n_trials(n_trials)
+        self._worker = start_run()
         self._stop = threading.Event()
         self._heart = threading.Thread(target=self._beat, name="ccgbo-heartbeat", daemon=True)
 
@@ -36,39 +38,59 @@ class StudySource:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._heart.join()
+        end_run(self._worker)
 
     def _beat(self) -> None:
         while not self._stop.wait(self.owner.heartbeat / 4.0):
             # a beat that cannot be written is missed; the run itself meets the same error at its next ask or tell
-            with suppress(StorageError), self._file.write() as connection:
-                self._file.beat(connection, self._id, self._worker)
+            with suppress(StorageError):
+                self._store.write(self._id, lambda unit: unit.beat(self._worker))
 
     def take(self) -> Trial | None:
         trials = self.owner.take(1, worker=self._worker, limit=self._total)
         return trials[0] if trials else None
 
     def more_to_come(self) -> bool:
-        with self._file.read() as connection:
-            return self._file.held(connection, self._id)
+        return self._store.read(self._id, lambda view: view.held())
 
     def tell(self, trial: Trial, value: Any = None, *, failed: bool = False, error: str | None = None) -> Trial | None:
-        try:
-            return self.owner.tell(trial, value, failed=failed, error=error)
-        except TellError:
-            with self._file.read() as connection:
-                known = self._file.trial(connection, self._id, trial.id)
-            if known is not None and known.state != "pending":
-                return None  # this process was silent for too long: another one took the trial and told it
-            raise
+        """Record an outcome; None where it does not count.
 
-    def give_back(self, trial: Trial) -> None:
-        with self._file.write() as connection:
-            self._file.put_back(connection, self._id, trial.id)
+        A trial has one outcome, the first that counts, and it never changes. A value counts from whoever has one, also
+        from a worker that was taken for gone. A failure counts only from the worker that holds the trial: another one
+        may be about to give a value.
+        """
+        outcome = outcome_of(value, failed=failed, noise_variance=None, error=error)
+
+        def tell(unit: Unit) -> Trial | None:
+            row = unit.trial(trial.id)
+            if row is None:
+                raise UnknownTrialError(f"no trial is known as {trial.id!r}.")
+            lost = row.worker != self._worker and outcome["state"] == "failed"
+            if row.trial.state != "pending" or lost:
+                return None
+            return unit.finish(row.trial.with_outcome(**outcome))
+
+        return self._store.write(self._id, tell)
+
+    def release(self, trial: Trial, *, crashed: bool = False) -> None:
+        """The trial was not evaluated and can be asked again; ``crashed`` says that its process ended under it.
+
+        Nothing happens to a trial that somebody else holds by now.
+        """
+
+        def release(unit: Unit) -> None:
+            row = unit.trial(trial.id)
+            if row is None or row.trial.state != "pending" or row.worker != self._worker:
+                return
+            if not (crashed and gave_up(unit, row.trial)):
+                unit.release(trial.id)
+
+        self._store.write(self._id, release)
 
     def tally(self) -> Tally:
-        with self._file.read() as connection:
-            done, failed, best = self._file.progress(connection, self._id, self.direction)
-        return Tally(total=self._total, done=done, failed=failed, best=best)
+        progress = self._store.read(self._id, lambda view: view.progress())
+        return Tally(total=self._total, done=progress.done, failed=progress.failed, best=progress.best)
 
     def result(self, stopped: str) -> Result:
         return self.owner.result(stopped)

@@ -8,18 +8,17 @@ sees all that was told, and no two asks start from the same state.
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 import numpy as np
 
-from ccgbo.errors import SettingError, StudyExistsError, StudyNotFoundError, TellError, UnknownTrialError
-from ccgbo.history import outcome_of
+from ccgbo.errors import SettingError
+from ccgbo.history import outcome_of, read_table
 from ccgbo.optimizer import Optimizer
+from ccgbo.options import SettingsOptions, check_keywords
 from ccgbo.presets import Settings
 from ccgbo.records import (
     CreditRow,
@@ -33,14 +32,24 @@ from ccgbo.records import (
 )
 from ccgbo.running import OnError, run
 from ccgbo.space import Space
-from ccgbo.storage import StudyFile, StudyRow, TrialRow
-from ccgbo.storage.file import not_found
-from ccgbo.storage.rows import plain_params
-from ccgbo.study.definition import Definition, Given, define, pack, reopen, unpack, with_name
+from ccgbo.storage import TrialRow, Unit, View, open_store
+from ccgbo.study.copy import Copy
+from ccgbo.study.definition import (
+    Definition,
+    Given,
+    check_arguments,
+    define,
+    find_or_create,
+    load_what_asking_needs,
+    reopen,
+)
 from ccgbo.study.source import StudySource
+from ccgbo.study.steps import add_told, pending, release, take
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 
 class Study:
@@ -69,12 +78,10 @@ class Study:
         threads: int | None = 1,
         heartbeat: float = 60.0,  # seconds of silence after which a running worker's trial is given to another
         if_exists: Literal["open", "error"] = "open",
-        **settings: Any,
+        **settings: Unpack[SettingsOptions],
     ) -> None:
-        if name is not None and (not isinstance(name, str) or not name):
-            raise SettingError(f"name must be a non-empty text, got {name!r}.")
-        if not heartbeat > 0:
-            raise SettingError(f"heartbeat must be > 0, got {heartbeat!r}.")
+        check_keywords(settings, Study, SettingsOptions)
+        check_arguments(name, heartbeat, if_exists)
         self.heartbeat = heartbeat
         self._threads = threads
         self._given = Given(
@@ -87,42 +94,15 @@ class Study:
             settings=settings,
         )
         new = None if space is None else define(self._given)  # wrong arguments must not leave a file behind
-        self._file = StudyFile(path, create=new is not None)
+        self._store = open_store(path, create=new is not None)
         try:
-            row = self._find_or_create(name, new, if_exists)
-            self._definition: Definition = reopen(row, self._given)
+            row = find_or_create(self._store, name, new, if_exists)
+            self._definition: Definition = reopen(row, self._given, self._store.address)
         except BaseException:
-            self._file.close()
+            self._store.close()
             raise
         self.name, self._id = row.name, row.id
-        self._trials: dict[int, Trial] = {}
-        self._told_as: dict[int, int] = {}  # place of each outcome in the order they were told
-        self._revision = -1  # of the file, as far as it was read
-        self._optimizer: Optimizer | None = None
-
-    def _find_or_create(self, name: str | None, new: StudyRow | None, if_exists: str) -> StudyRow:
-        with self._file.read() as connection:
-            names = self._file.names(connection)
-            row = self._file.find(connection, name or self._only(names))
-        if row is None and new is not None:
-            with self._file.write() as connection:
-                row = self._file.find(connection, name or "default")  # another process may have been first
-                if row is None:
-                    return self._file.create(connection, with_name(new, name or "default"))
-        if row is None:
-            raise StudyNotFoundError(
-                not_found(str(self.path), name, names)
-                if name is not None
-                else f"{str(self.path)!r} has no study yet: give a space to create one."
-            )
-        if if_exists == "error":
-            raise StudyExistsError(f"{str(self.path)!r} already has a study {row.name!r}.")
-        return row
-
-    def _only(self, names: list[str]) -> str:
-        if len(names) > 1:
-            raise SettingError(f"name must be given: {str(self.path)!r} has the studies {names!r}.")
-        return names[0] if names else "default"
+        self._copy = Copy(self._definition, self._store.address, row.name, threads)
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, name={self.name!r}, direction={self.direction!r})"
@@ -138,13 +118,13 @@ class Study:
 
     def close(self) -> None:
         """Let go of the file; trials stay as they are."""
-        self._file.close()
+        self._store.close()
 
     # -- what the study is
 
     @property
     def path(self) -> Path:
-        return self._file.path
+        return Path(self._store.address)
 
     @property
     def space(self) -> Space:
@@ -168,7 +148,8 @@ class Study:
         """The next point to evaluate, or ``n`` of them: trials that were given back first, then new suggestions."""
         if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
             raise SettingError(f"n must be a whole number >= 1, got {n!r}.")
-        trials = self.take(1 if n is None else int(n))
+        wanted = 1 if n is None else int(n)
+        trials = self.take(wanted) or self.take(wanted)  # the first may only have settled what crashed too often
         return trials[0] if n is None else trials
 
     def take(self, n: int, *, worker: str | None = None, limit: int | None = None) -> list[Trial]:
@@ -178,25 +159,13 @@ class Study:
             raise SettingError(
                 f"the study {self.name!r} has parts that a file cannot hold: open it with {names} again."
             )
-        try:
-            with self._file.write() as connection:
-                again = self._file.abandoned(connection, self._id, self.heartbeat)[:n]
-                for trial in again:
-                    self._file.claim(connection, self._id, trial.id, worker)
-                fresh = n - len(again)
-                if limit is not None:
-                    fresh = min(fresh, limit - self._file.suggested(connection, self._id))
-                return again + (self._suggest(connection, fresh, worker) if fresh > 0 else [])
-        except BaseException:
-            self._optimizer = None  # it may be ahead of the file
-            raise
-
-    def _suggest(self, connection: sqlite3.Connection, n: int, worker: str | None) -> list[Trial]:
-        optimizer = self._restored(connection)
-        trials = optimizer.ask(n)
-        self._file.add(connection, self._id, trials, worker)
-        self._file.save_cursor(connection, self._id, pack(optimizer))
-        return trials
+        load_what_asking_needs()
+        self._read(self._copy.optimizer)  # what can be done before others have to wait for it
+        return self._store.write(
+            self._id,
+            lambda unit: take(unit, self._copy, n, worker=worker, limit=limit, patience=self.heartbeat),
+            on_rollback=self._copy.forget,  # it may be ahead of the file
+        )
 
     def tell(
         self,
@@ -208,72 +177,48 @@ class Study:
         error: str | None = None,
     ) -> Trial:
         """Record the outcome of a trial, or of a point evaluated elsewhere: ``tell(params, value)``."""
+        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
         if isinstance(trial, Mapping):
-            scratch = self._scratch()
-            scratch.tell(plain_params(trial), value, failed=failed, noise_variance=noise_variance, error=error)
-            return self.add_told(scratch.trials)[0]
-        with self._file.write() as connection:
-            known = self._pending(connection, trial)
-            outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-            done = known.with_outcome(**outcome)
-            self._file.finish(connection, self._id, done)
-        return done
+            self.space.encode(trial)  # refuses what is no point of the space
+            return self.add_told([Trial(id=-1, params=self.space.canonical(trial)).with_outcome(**outcome)])[0]
+        return self._write(lambda unit: unit.finish(pending(unit, trial).with_outcome(**outcome)))
 
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
-        scratch = self._scratch()
-        return self.add_told(scratch.tell_many(params, values, noise_variance=noise_variance))
+        rows, outcomes = read_table(params, values, noise_variance, self.space)
+        points = [Trial(id=-1, params=self.space.canonical(row)) for row in rows]
+        return self.add_told(point.with_outcome(**o) for point, o in zip(points, outcomes, strict=True))
 
     def add_told(self, trials: Iterable[Trial]) -> list[Trial]:
         """Take in finished trials from elsewhere under new ids, all or none."""
-        with self._file.write() as connection:
-            first = self._file.by_id(connection, self._id).n_asked
-            new = [
-                replace(trial, id=first + i, params=plain_params(trial.params), origin="told")
-                for i, trial in enumerate(trials)
-            ]
-            self._file.add(connection, self._id, new, None)
-        return new
+        return self._write(lambda unit: add_told(unit, trials))
 
-    def _scratch(self) -> Optimizer:
-        """An empty optimizer that checks points and outcomes by the same rules."""
-        return Optimizer(self.space, direction=self.direction, threads=None)
+    def tell_rows(self, plan: Callable[[Mapping[int, Trial]], tuple[list[Trial], list[Trial]]]) -> list[Trial]:
+        """Take in outcomes of pending trials, and finished trials from elsewhere under new ids, in one write.
 
-    def _pending(self, connection: sqlite3.Connection, trial: Trial | int) -> Trial:
-        key = trial.id if isinstance(trial, Trial) else trial
-        known = None
-        if isinstance(key, int | np.integer) and not isinstance(key, bool):
-            known = self._file.trial(connection, self._id, int(key))
-        if known is None:
-            raise UnknownTrialError(f"trial must be a Trial, a trial's id or params; no trial is known as {key!r}.")
-        if isinstance(trial, Trial) and dict(trial.params) != dict(known.params):
-            raise UnknownTrialError(f"trial {key} has other params here: it comes from another study.")
-        if known.state != "pending":
-            raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
-        return known
+        ``plan`` sees every trial as the file has it and returns both lists; what it raises leaves the file as it was.
+        """
 
-    def requeue(self, trial_id: int | None = None, *, everything: bool = False) -> list[int]:
+        def tell(unit: Unit) -> list[Trial]:
+            done, told = plan({trial.id: trial for trial in self._copy.trials(unit)})
+            return [unit.finish(trial) for trial in done] + add_told(unit, told)
+
+        return self._write(tell)
+
+    def release(self, trial_id: int | None = None, *, everything: bool = False) -> list[int]:
         """Give pending trials back, to be asked again: one by id, those of workers that died, or ``everything``."""
-        with self._file.write() as connection:
-            if trial_id is not None:
-                ids = [self._pending(connection, trial_id).id]
-            elif everything:
-                self._refresh(connection)
-                ids = [trial.id for trial in self._trials.values() if trial.state == "pending"]
-            else:
-                ids = [trial.id for trial in self._file.abandoned(connection, self._id, self.heartbeat)]
-            for i in ids:
-                self._file.put_back(connection, self._id, i)
-        return sorted(ids)
+        if trial_id is not None:
+            return self._write(lambda unit: release(unit, [pending(unit, trial_id)]))
+        if everything:
+            return self._write(lambda unit: release(unit, self._copy.trials(unit)))
+        return self._write(lambda unit: release(unit, [lost.trial for lost in unit.lost(self.heartbeat)]))
 
     # -- what is known
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """Every trial, as the file has it now."""
-        with self._file.read() as connection:
-            self._refresh(connection)
-            return tuple(self._trials.values())
+        return self._read(self._copy.trials)
 
     @property
     def best(self) -> Trial | None:
@@ -282,9 +227,7 @@ class Study:
 
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""
-        with self._file.read() as connection:
-            rows = self._file.changes(connection, self._id, -1)
-        return sorted(rows, key=lambda row: row.trial.id)
+        return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per trial; needs pandas."""
@@ -292,27 +235,22 @@ class Study:
 
     def optimizer(self) -> Optimizer:
         """A copy of the optimizer as it stands, for looking; what it asks or is told stays out of the file."""
-        with self._file.read() as connection:
-            return self._build(self._refresh(connection))
+        return self._read(self._copy.new_optimizer)
 
     def recommend(self) -> Recommendation:
         """The evaluated point with the best posterior mean."""
-        with self._file.read() as connection:
-            return self._restored(connection).recommend()
+        return self._read(lambda view: self._copy.optimizer(view).recommend())
 
     def credits(self) -> list[CreditRow]:
         """How much each observation tells about where the optimum is."""
-        with self._file.read() as connection:
-            return self._restored(connection).credits()
+        return self._read(lambda view: self._copy.optimizer(view).credits())
 
     def explain(self, trial: Trial | int) -> Explanation:
         """Why this point was suggested, as the model saw it then."""
-        with self._file.read() as connection:
-            return self._restored(connection).explain(trial)
+        return self._read(lambda view: self._copy.optimizer(view).explain(trial))
 
     def result(self, stopped: str = "so far") -> Result:
-        with self._file.read() as connection:
-            return self._restored(connection).result(stopped)
+        return self._read(lambda view: self._copy.optimizer(view).result(stopped))
 
     # -- running
 
@@ -333,7 +271,7 @@ class Study:
         """Evaluate ``f(**params)`` until the study has ``n_trials`` suggestions of its own, told or failed.
 
         So a run that was cut and is started again does the rest, and several processes share the work. The options are
-        those of :func:`ccgbo.running.run`.
+        those of ``ccgbo.running.run``.
         """
         return run(
             self.source(n_trials),
@@ -350,35 +288,15 @@ class Study:
 
     def source(self, n_trials: int) -> StudySource:
         """The trials of this study for a run of one's own making."""
-        return StudySource(self, self._file, self._id, n_trials)
+        return StudySource(self, self._store, self._id, n_trials)
 
-    # -- catching up with the file
+    # -- steps on the file
 
-    def _refresh(self, connection: sqlite3.Connection) -> StudyRow:
-        """Read what changed in the file since the last time."""
-        row = self._file.by_id(connection, self._id)
-        if row.revision == self._revision:
-            return row
-        changed = self._file.changes(connection, self._id, self._revision)
-        self._trials.update((r.trial.id, r.trial) for r in changed)
-        self._trials = dict(sorted(self._trials.items()))
-        self._told_as.update((r.trial.id, r.told_as) for r in changed if r.told_as is not None)
-        if self._optimizer is not None:
-            self._optimizer.catch_up([r.trial for r in changed], unpack(row.cursor))
-        self._revision = row.revision
-        return row
+    def _read(self, work: Callable[[View], T]) -> T:
+        return self._store.read(self._id, work)
 
-    def _restored(self, connection: sqlite3.Connection) -> Optimizer:
-        row = self._refresh(connection)
-        if self._optimizer is None:
-            self._optimizer = self._build(row)
-        return self._optimizer
-
-    def _build(self, row: StudyRow) -> Optimizer:
-        optimizer = self._definition.optimizer(self._threads)
-        in_order = sorted(self._trials.values(), key=lambda trial: self._told_as.get(trial.id, -1))
-        optimizer.catch_up(in_order, unpack(row.cursor))
-        return optimizer
+    def _write(self, work: Callable[[Unit], T]) -> T:
+        return self._store.write(self._id, work)
 
 
 def _reopen(path: str, name: str, given: Given, threads: int | None, heartbeat: float) -> Study:

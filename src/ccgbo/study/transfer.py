@@ -1,7 +1,8 @@
 """Trials in and out of a study: CSV, JSON, Parquet, DataFrames, and Optuna studies.
 
 A table has the columns id, state, value, noise_variance, origin, asked, told, error and ``params_<name>`` for each
-parameter, empty where it is inactive. Any table with columns named after the parameters and ``value`` can be imported.
+parameter, empty where it is inactive; cells.py says how choices are written. Any table with columns named after the
+parameters and ``value`` can be imported, and one with ``id`` and ``value`` tells the trials of those ids.
 """
 
 from __future__ import annotations
@@ -9,19 +10,33 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccgbo.errors import CcgboError, MissingExtraError, ParamsError, SettingError, TellError, UnsupportedError
-from ccgbo.optimizer import Optimizer
-from ccgbo.records import Trial
+from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
 from ccgbo.settings_io import storable_space
-from ccgbo.space import Categorical, Float, Int, Parameter, Space
+from ccgbo.space import Categorical, Parameter, Space
+from ccgbo.space.shorthand import from_optuna
+from ccgbo.study.cells import guard, is_missing, spell
+from ccgbo.study.importing import Imported, import_table
 from ccgbo.study.study import Study
+
+__all__ = [
+    "Imported",
+    "check_format",
+    "export_study",
+    "import_file",
+    "import_optuna",
+    "import_table",
+    "load_optuna",
+    "space_of_optuna",
+    "to_csv",
+    "to_dataframe",
+    "to_json",
+]
 
 if TYPE_CHECKING:
     import optuna
@@ -39,17 +54,27 @@ def export_study(study: Study, path: str | os.PathLike[str], *, format: str | No
     path = Path(path)
     kind = format or path.suffix.lstrip(".").lower()
     check_format(kind)
-    if kind == "parquet":
-        frame = to_dataframe(study)
-        for name in _mixed(study.space):  # a column of Parquet has one type
-            frame[name] = [None if _is_missing(cell) else str(cell) for cell in frame[name]]
-        try:
-            frame.to_parquet(path, index=False)
-        except ImportError:
-            raise MissingExtraError("Parquet", "dataframe") from None
-        return len(frame)
-    path.write_text(to_csv(study) if kind == "csv" else to_json(study), encoding="utf-8")
+    try:
+        if kind == "parquet":
+            return _write_parquet(study, path)
+        path.write_bytes((to_csv(study) if kind == "csv" else to_json(study)).encode("utf-8", "surrogatepass"))
+    except OSError as error:
+        raise SettingError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
     return len(study.trials)
+
+
+def _write_parquet(study: Study, path: Path) -> int:
+    frame = to_dataframe(study)
+    for name, parameter in study.space.items():
+        if isinstance(parameter, Categorical) and not _one_type(parameter):
+            column = f"params_{name}"
+            frame[column] = [None if is_missing(c) and c != "" else spell(parameter, c) for c in frame[column]]
+    frame["error"] = [None if is_missing(e) else e.encode("utf-8", "backslashreplace").decode() for e in frame["error"]]
+    try:
+        frame.to_parquet(path, index=False)
+    except ImportError:
+        raise MissingExtraError("Parquet", "dataframe") from None
+    return len(frame)
 
 
 def check_format(kind: str) -> None:
@@ -58,11 +83,23 @@ def check_format(kind: str) -> None:
 
 
 def to_csv(study: Study) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, [*COLUMNS, *(f"params_{name}" for name in study.space)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_flat(study))
-    return out.getvalue()
+    """The table as text; no cell of it is a formula to a spreadsheet."""
+    columns = [*COLUMNS, *(f"params_{name}" for name in study.space)]
+    choices = {f"params_{name}": p for name, p in study.space.items() if isinstance(p, Categorical)}
+    lines = [_line(columns)]
+    for row in _flat(study):
+        for column in row.keys() & choices.keys():
+            cell = spell(choices[column], row[column])
+            row[column] = guard(cell) if isinstance(row[column], str) else cell
+        row["error"] = None if row["error"] is None else guard(row["error"])
+        lines.append(_line([row.get(column) for column in columns]))
+    return "".join(lines)
+
+
+def _line(cells: list[Any]) -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\r\n").writerow(cells)  # only then is a cell with a lone \r put in quotes
+    return out.getvalue().removesuffix("\r\n") + "\n"
 
 
 def to_json(study: Study) -> str:
@@ -77,7 +114,13 @@ def to_dataframe(study: Study) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise MissingExtraError("a DataFrame", "dataframe") from None
-    return pd.DataFrame(_flat(study), columns=[*COLUMNS, *(f"params_{name}" for name in study.space)])
+    rows = _flat(study)
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, *(f"params_{name}" for name in study.space)])
+    for name, parameter in study.space.items():
+        if isinstance(parameter, Categorical) and not _one_type(parameter):  # pandas would make floats of whole numbers
+            column = f"params_{name}"
+            frame[column] = pd.Series([row.get(column) for row in rows], dtype=object)
+    return frame
 
 
 def _flat(study: Study) -> list[dict[str, Any]]:
@@ -89,12 +132,11 @@ def _flat(study: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def _mixed(space: Space) -> list[str]:
-    """Columns of categoricals whose choices are not all of one type."""
-    kinds = {
-        name: {type(c) for c in p.choices} - {type(None)} for name, p in space.items() if isinstance(p, Categorical)
-    }
-    return [f"params_{name}" for name, types in kinds.items() if len(types) > 1]
+def _one_type(parameter: Categorical) -> bool:
+    """Whether a column with a type holds every choice as it is: all booleans or all numbers, and no cell empty."""
+    types = {type(choice) for choice in parameter.choices}
+    small = all(not isinstance(choice, int) or abs(choice) < 2**63 for choice in parameter.choices)
+    return parameter.active_if is None and small and types in ({bool}, {int}, {float})
 
 
 def _time(seconds: float | None) -> str | None:
@@ -106,8 +148,11 @@ def _time(seconds: float | None) -> str | None:
 
 def import_file(
     study: Study, path: str | os.PathLike[str], *, format: str | None = None, value: str = "value"
-) -> list[Trial]:
-    """Tell a study the finished trials of a CSV, JSON or Parquet file, all or none."""
+) -> Imported:
+    """Tell a study the outcomes of a CSV, JSON or Parquet file, all or none; a file that was imported changes nothing.
+
+    Rows with the id and the params of a trial belong to that trial, others are told as from elsewhere.
+    """
     path = Path(path)
     kind = format or path.suffix.lstrip(".").lower()
     check_format(kind)
@@ -115,9 +160,9 @@ def import_file(
         table = _read_parquet(path) if kind == "parquet" else _read_text(path, kind)
     except OSError as error:
         raise SettingError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
-    except ValueError as error:  # also what JSON, Unicode and Arrow raise
+    except (ValueError, csv.Error, RecursionError) as error:  # also what JSON, Unicode and Arrow raise
         raise SettingError(f"{str(path)!r} is not valid {kind}: {error}.") from None
-    return import_table(study, table, value=value)
+    return import_table(study, table, value=value, as_text=kind != "json")
 
 
 def _read_parquet(path: Path) -> Any:
@@ -130,86 +175,14 @@ def _read_parquet(path: Path) -> Any:
 
 
 def _read_text(path: Path, kind: str) -> list[Any]:
-    text = path.read_text(encoding="utf-8-sig")
+    text = path.read_bytes().decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     if kind == "csv":
-        return list(csv.DictReader(io.StringIO(text)))
+        return list(csv.DictReader(io.StringIO(text, newline="")))
     data = json.loads(text)
     rows = data.get("trials") if isinstance(data, Mapping) else data
     if not isinstance(rows, list):
         raise ValueError("it must hold a list of trials, or an object with a list 'trials'")
     return rows
-
-
-def import_table(study: Study, table: Any, *, value: str = "value") -> list[Trial]:
-    """Tell a study the finished trials of a DataFrame or of a list of rows, all or none.
-
-    A row whose state is "pending", or that has neither a value nor a state, is left out.
-    """
-    rows: Iterable[Any] = table.to_dict("records") if hasattr(table, "to_dict") else table
-    scratch = Optimizer(study.space, direction=study.direction, threads=None)
-    for number, row in enumerate(rows, start=1):
-        try:
-            _take_row(scratch, study.space, row, value)
-        except CcgboError as error:
-            raise TellError(f"row {number}: {error}") from None
-    return study.add_told(scratch.trials)
-
-
-def _take_row(scratch: Optimizer, space: Space, row: Any, column: str) -> None:
-    if not isinstance(row, Mapping):
-        raise TellError(f"a row must map columns to values, got {row!r}.")
-    state, found = row.get("state"), row.get(column)
-    if _is_missing(found):
-        if state == "failed":
-            error = row.get("error")
-            scratch.tell(_params(space, row), failed=True, error=None if _is_missing(error) else str(error))
-        elif column not in row:
-            raise TellError(f"there must be a column {column!r}, got {list(row)!r}.")
-        return
-    noise = row.get("noise_variance")
-    scratch.tell(_params(space, row), _number(found), noise_variance=None if _is_missing(noise) else _number(noise))
-
-
-def _params(space: Space, row: Mapping[str, Any]) -> dict[str, Any]:
-    given = row.get("params")
-    if isinstance(given, Mapping):
-        return dict(given)
-    params = {}
-    for name, parameter in space.items():
-        cell = row.get(f"params_{name}", row.get(name))
-        if not _is_missing(cell):
-            params[name] = _read(name, parameter, cell)
-        elif isinstance(parameter, Categorical) and None in parameter.choices and parameter.active_if is None:
-            params[name] = None
-    return params
-
-
-def _read(name: str, parameter: Parameter, cell: Any) -> Any:
-    """A cell of a table as a value of its parameter: text from CSV, whole floats from pandas."""
-    if isinstance(parameter, Categorical):
-        if isinstance(cell, str):
-            matching = [choice for choice in parameter.choices if str(choice) == cell]
-            return matching[0] if matching else cell
-        whole = isinstance(cell, float) and cell.is_integer() and parameter.find(cell) is None
-        return int(cell) if whole else cell
-    try:
-        number = float(cell)
-    except (TypeError, ValueError):
-        raise ParamsError(f"{name} must be a number, got {cell!r}.") from None
-    return int(number) if isinstance(parameter, Int) and number.is_integer() else number
-
-
-def _number(cell: Any) -> Any:
-    if not isinstance(cell, str):
-        return cell
-    try:
-        return float(cell)
-    except ValueError:
-        raise TellError(f"value must be a number, got {cell!r}.") from None
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)) or str(cell) == "<NA>"
 
 
 # -- Optuna
@@ -227,7 +200,7 @@ def load_optuna(storage: str, name: str | None = None) -> optuna.Study:
         raise SettingError(f"cannot load an Optuna study from {storage!r}: {error}.") from None
 
 
-def import_optuna(study: Study, source: optuna.Study) -> list[Trial]:
+def import_optuna(study: Study, source: optuna.Study) -> Imported:
     """Tell a study the finished trials of an Optuna study, all or none; pruned and running ones are left out."""
     if len(source.directions) != 1:
         raise UnsupportedError(f"several objectives are out of scope: {source.study_name!r} has more than one.")
@@ -256,10 +229,7 @@ def space_of_optuna(source: optuna.Study) -> Space:
 
 
 def _parameter_of_optuna(name: str, distribution: Any) -> Parameter:
-    kind = type(distribution).__name__
-    if kind == "CategoricalDistribution":
-        return Categorical(list(distribution.choices))
-    if kind not in ("FloatDistribution", "IntDistribution"):
-        raise UnsupportedError(f"{name}: {kind} of Optuna has no counterpart.")
-    cls = Float if kind == "FloatDistribution" else Int
-    return cls(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    parameter = from_optuna(distribution)
+    if parameter is None:
+        raise UnsupportedError(f"{name}: {type(distribution).__name__} of Optuna has no counterpart.")
+    return parameter

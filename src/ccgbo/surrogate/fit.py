@@ -1,6 +1,6 @@
 """Hyperparameters by maximum likelihood or maximum a posteriori, with analytic gradients through L-BFGS-B.
 
-    theta = (log lengthscale of each group, log signal variance, log noise variance[, log trend variance])
+    theta = (log lengthscale of each column, log signal variance, log noise variance[, log trend variance])
 
     log p(y | theta) = -1/2 y^T K^-1 y - 1/2 log |K| - n/2 log 2 pi
     d / d theta_k    =  1/2 tr(W dK / d theta_k),   W = alpha alpha^T - K^-1
@@ -12,6 +12,10 @@ With K = signal * rho + trend * phi phi^T + N (see trend.py) the traces need no 
     noise:         noise * sum of W_ii over the observations whose noise is learned
     lengthscale k: -sum_ij G_ij (Z_ik - Z_jk)^2 = -2 (Z_k^2 . G 1 - Z_k . G Z_k),   G = signal * slope * W
 
+where Z has the embedded columns of distance.py; for a categorical of many choices, which has none,
+
+    lengthscale k: -sum_ij G_ij [choices i and j differ] / lengthscale_k^2
+
 so memory stays at a few n x n matrices whatever the dimension.
 """
 
@@ -20,16 +24,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ccgbo.errors import SettingError
-from ccgbo.surrogate.gp import NOISE_FLOOR, Hyper
-from ccgbo.surrogate.kernels import Kernel, get_kernel, squared_distances
+from ccgbo.surrogate.cross import NOISE_FLOOR, Hyper
+from ccgbo.surrogate.distance import Choices, layout_of, mismatch, squared_distances
+from ccgbo.surrogate.kernels import Kernel, get_kernel
 from ccgbo.surrogate.linalg import cholesky, inverse_lower, solve, symmetric_times
 from ccgbo.surrogate.trend import basis
+from ccgbo.validation import AtLeast, AtMost, OrInfinite, Validated
 
 Array = NDArray[np.float64]
 
@@ -39,8 +45,8 @@ LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
 LOG_TREND = (math.log(1e-4), math.log(1e2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LengthscalePrior:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LengthscalePrior(Validated):
     """Exchangeable Gaussian on the log-lengthscales: a shared level plus one deviation per parameter.
 
         log l_k = level + deviation_k
@@ -53,19 +59,18 @@ class LengthscalePrior:
     (Sherman-Morrison), so it costs nothing.
     """
 
-    offset: float = -0.7
-    scale: float = 0.5
-    shared_sd: float = 1.0
-    each_sd: float = 0.3
-    trend_sd: float = 1.0
-    choice_sd: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("each_sd", "trend_sd", "choice_sd"):
-            if not getattr(self, name) > 0:
-                raise SettingError(f"LengthscalePrior.{name} must be > 0, got {getattr(self, name)}.")
-        if not self.shared_sd >= 0:
-            raise SettingError(f"LengthscalePrior.shared_sd must be >= 0, got {self.shared_sd}.")
+    offset: Annotated[float, AtLeast(-100), AtMost(100)] = -0.7
+    """Mean of the shared level in one dimension."""
+    scale: Annotated[float, AtLeast(-10), AtMost(10)] = 0.5
+    """Growth of that mean with the logarithm of the number of parameters d."""
+    shared_sd: Annotated[float, AtLeast(0), AtMost(1000)] = 1.0
+    """Standard deviation of the shared level; 0 makes the lengthscales independent."""
+    each_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 0.3
+    """Standard deviation of the deviation of a number."""
+    trend_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 1.0
+    """The same over a trend, instead of ``each_sd``."""
+    choice_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 1.0
+    """The same of a categorical."""
 
     def mode(self, d: int) -> float:
         return self.offset + self.scale * math.log(max(d, 1))
@@ -86,72 +91,77 @@ HVARFNER = LengthscalePrior(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogNormal:
+class LogNormal(Validated):
     """Gaussian prior on the log of a variance."""
 
-    mean: float
-    sd: float
+    mean: Annotated[float, AtLeast(-100), AtMost(100)]
+    """Mean of the natural logarithm of the variance."""
+    sd: Annotated[float, AtLeast(0.001), AtMost(1000)]
+    """Standard deviation of that logarithm."""
 
     def energy(self, log_v: float) -> tuple[float, float]:
         delta = (log_v - self.mean) / self.sd
         return 0.5 * delta * delta, delta / self.sd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitSettings:
-    """How the surrogate is fitted. The first three priors are flat where None: all three None is maximum likelihood."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FitSettings(Validated):
+    """How the surrogate is fitted; what is not given is what the default preset has.
 
-    kernel: str = "matern52"
+    A prior that is None is flat: with no prior on lengthscales, noise and signal the fit is maximum likelihood.
+    """
+
+    kernel: Literal["matern52", "matern32", "rbf"] = "matern52"
+    """Correlation function."""
     lengthscale_prior: LengthscalePrior | None = LengthscalePrior()
-    noise_prior: LogNormal | None = LogNormal(mean=-4.0, sd=1.5)
+    """Prior on the lengthscales; None is flat."""
+    noise_prior: LogNormal | None = LogNormal(mean=-5.0, sd=2.0)
+    """Prior on the variance of the noise, of standardized values; None is flat."""
     signal_prior: LogNormal | None = LogNormal(mean=0.0, sd=1.0)
-    trend_prior: LogNormal | None = None  # of the quadratic trend's variance; None, or a categorical: no trend
-    learn_signal: bool = True  # False: unit signal variance, for high dimension
-    refit_growth: float = 0.0  # refit when n has grown by this fraction since the last fit; 0 refits every time
-    max_points: int = 3000  # beyond this the model keeps the best and the latest observations
-    fit_points: int = 1000  # hyperparameters are learned on at most this many, spread evenly over the values
-    max_iterations: int = 100  # of L-BFGS-B, per start
-    gradient_tolerance: float = 1e-4  # of the objective divided by n
-
-    def __post_init__(self) -> None:
-        get_kernel(self.kernel)
-        if not self.refit_growth >= 0:
-            raise SettingError(f"FitSettings.refit_growth must be >= 0, got {self.refit_growth}.")
-        for name in ("max_points", "fit_points"):
-            if getattr(self, name) < 2:
-                raise SettingError(f"FitSettings.{name} must be >= 2, got {getattr(self, name)}.")
-        if self.max_iterations < 1:
-            raise SettingError(f"FitSettings.max_iterations must be >= 1, got {self.max_iterations}.")
+    """Prior on the variance of the process; None is flat."""
+    trend_prior: LogNormal | None = LogNormal(mean=-1.0, sd=1.5)
+    """Prior on the variance of a quadratic trend under the process; None, or a categorical in the space: no trend."""
+    learn_signal: bool = True
+    """Whether the variance of the process is learned; False is one, for high dimension."""
+    refit_growth: Annotated[float, AtLeast(0), OrInfinite()] = 0.02
+    """Fraction by which the observations grow before hyperparameters are learned anew; 0 learns them every time."""
+    max_points: Annotated[int, AtLeast(2)] = 3000
+    """Observations in the model at most: beyond it keeps the best and the latest."""
+    fit_points: Annotated[int, AtLeast(2)] = 1000
+    """Observations that hyperparameters are learned on at most, spread evenly over the values."""
+    max_iterations: Annotated[int, AtLeast(1), AtMost(1_000_000)] = 100
+    """Iterations of L-BFGS-B from each start at most."""
+    gradient_tolerance: Annotated[float, AtLeast(0), AtMost(1)] = 1e-3
+    """Largest component of the gradient, for each observation, at which a fit ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FitResult:
     """Where a fit ended; ``theta`` warm-starts the next one."""
 
-    theta: Array  # (g + 2,), with a trend (g + 3,)
+    theta: Array  # (p + 2,), with a trend (p + 3,)
     energy: float  # negative log posterior, per observation
     calls: int  # of the likelihood
 
 
-def hyper_of(theta: Array, groups: Array) -> Hyper:
-    """Hyperparameters of each feature column from theta."""
-    g = int(groups.max()) + 1 if len(groups) else 0
+def hyper_of(theta: Array, p: int) -> Hyper:
+    """Hyperparameters of a model of p feature columns from theta."""
     values = np.exp(theta)
-    signal, noise, *trend = values[g:].tolist()
-    return Hyper(lengthscales=values[:g][groups], signal=signal, noise=noise, trend=trend[0] if trend else 0.0)
+    signal, noise, *trend = values[p:].tolist()
+    return Hyper(lengthscales=values[:p], signal=signal, noise=noise, trend=trend[0] if trend else 0.0)
 
 
 def fit(
     X: Array,  # (n, p)
     y: Array,  # (n,) standardised
-    groups: Array,  # (p,) lengthscale of each column
     settings: FitSettings,
     *,
+    choices: Choices = (),  # columns of choices
     given_noise: Array | None = None,  # (n,) known variances, NaN where the noise is learned
     start: Array | None = None,  # theta of the last fit
-) -> Fit:
+) -> FitResult:
     """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
-    energy = Energy(X, y, groups, settings, given_noise)
+    energy = NegLogPosterior(X, y, settings, choices, given_noise)
     if start is not None and len(start) != len(energy.bounds):
         start = None  # from before there was a trend
     fresh = default_theta(energy, settings, start)
@@ -164,12 +174,12 @@ def fit(
     chosen = [starts[order[0]]] if warm_is_enough else [starts[i] for i in order[:2]]
     results = [_descend(energy, theta, known, settings) for theta in chosen]
     best = min(results, key=lambda r: r.energy)
-    return Fit(best.theta, best.energy, energy.calls)
+    return FitResult(best.theta, best.energy, energy.calls)
 
 
-def default_theta(energy: Energy, settings: FitSettings, last: Array | None) -> list[Array]:
+def default_theta(energy: NegLogPosterior, settings: FitSettings, last: Array | None) -> list[Array]:
     """Fresh starts: the prior's mode, and a shorter lengthscale with more noise."""
-    g, prior = energy.g, settings.lengthscale_prior
+    g, prior = energy.p, settings.lengthscale_prior
     level = prior.mode(g) if prior is not None else math.log(0.5) + 0.5 * math.log(max(g, 1)) - 0.35
     noise = settings.noise_prior.mean if settings.noise_prior is not None else -4.0
     trend = [] if energy.trend_prior is None else [energy.trend_prior.mean]
@@ -178,7 +188,9 @@ def default_theta(energy: Energy, settings: FitSettings, last: Array | None) -> 
     return [modest, rough] if last is None else [modest]
 
 
-def _descend(energy: Energy, theta: Array, known: Mapping[bytes, tuple[float, Array]], settings: FitSettings) -> Fit:
+def _descend(
+    energy: NegLogPosterior, theta: Array, known: Mapping[bytes, tuple[float, Array]], settings: FitSettings
+) -> FitResult:
     result = minimize(
         lambda x: known.get(x.tobytes()) or energy(x),
         theta,
@@ -187,38 +199,41 @@ def _descend(energy: Energy, theta: Array, known: Mapping[bytes, tuple[float, Ar
         bounds=energy.bounds,
         options={"maxiter": settings.max_iterations, "gtol": settings.gradient_tolerance, "ftol": 1e-7},
     )
-    return Fit(np.asarray(result.x), float(result.fun), energy.calls)
+    return FitResult(np.asarray(result.x), float(result.fun), energy.calls)
 
 
-class Energy:
+class NegLogPosterior:
     """Negative log posterior density per observation, and its gradient."""
 
-    def __init__(self, X: Array, y: Array, groups: Array, settings: FitSettings, given_noise: Array | None) -> None:
-        self.X, self.y, self.groups, self.settings = X, y, groups, settings
-        self.kernel: Kernel = get_kernel(settings.kernel)
+    def __init__(
+        self, X: Array, y: Array, settings: FitSettings, choices: Choices = (), given_noise: Array | None = None
+    ) -> None:
+        self.y, self.settings, self.p = y, settings, X.shape[1]
+        self.kernel: Kernel = get_kernel(settings.kernel, choices)
+        self.layout = layout_of(self.p, choices)
+        self.E = self.layout.embed(X)  # (n, q)
+        self.C = X[:, self.layout.many]  # (n, l)
         unknown = np.ones(len(y), dtype=bool) if given_noise is None else np.isnan(given_noise)
         self.learned = unknown.astype(float)  # (n,) 1 where the noise is learned
         self.given = (
             np.zeros(len(y)) if given_noise is None else np.where(unknown, 0.0, np.maximum(given_noise, NOISE_FLOOR))
         )
-        self.g = int(groups.max()) + 1 if len(groups) else 0
-        self.choice = np.bincount(groups, minlength=self.g) > 1  # a categorical has a column for each choice
-        self.merged = bool(self.choice.any())  # several columns share a lengthscale
+        self.choice = np.isin(np.arange(self.p), [column for column, _ in choices])  # (p,)
         self.ones = np.ones((len(y), 1))
         signal = LOG_SIGNAL if settings.learn_signal else (0.0, 0.0)
         # one parabola for all choices of a categorical is no better than none (docs/quality.md)
-        self.trend_prior = None if self.merged else settings.trend_prior
+        self.trend_prior = None if choices else settings.trend_prior
         self.P = None if self.trend_prior is None else basis(X)
         trend = [] if self.P is None else [LOG_TREND]
-        self.bounds = np.array([LOG_LENGTHSCALE] * self.g + [signal, LOG_NOISE, *trend])
+        self.bounds = np.array([LOG_LENGTHSCALE] * self.p + [signal, LOG_NOISE, *trend])
         self.calls = 0
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         self.calls += 1
-        g, n, y = self.g, len(self.y), self.y
+        g, n, y = self.p, len(self.y), self.y
         signal, noise = math.exp(theta[g]), math.exp(theta[g + 1])
-        Z = self.X * np.exp(-theta[:g])[self.groups]
-        rho, slope = self.kernel.rho_slope(squared_distances(Z, Z))
+        Z = self.E * np.exp(-theta[:g])[self.layout.owner]
+        rho, slope = self.kernel.rho_slope(self._squared(Z, theta))
         rho *= signal
         if self.P is not None:
             P = math.exp(0.5 * theta[g + 2]) * self.P
@@ -243,12 +258,29 @@ class Energy:
         G *= slope.T  # symmetric, so the transpose is free and Fortran-ordered
         GZ = symmetric_times(G, np.concatenate([Z, self.ones], axis=1))
         per_column = np.einsum("ij,ij->j", Z, Z * GZ[:, -1:] - GZ[:, :-1])
-        gradient[:g] = 2.0 * signal * (np.bincount(self.groups, per_column, g) if self.merged else per_column)
+        gradient[:g] = 2.0 * signal * (per_column if self.layout.plain else self._merged(per_column, G, theta))
         value, gradient = self._add_priors(theta, value, gradient)
         return value / n, gradient / n
 
+    def _squared(self, Z: Array, theta: Array) -> Array:  # (n, n)
+        many = self.layout.many
+        if not len(many):
+            return squared_distances(Z, Z)
+        r2 = mismatch(self.C, self.C, np.exp(-2.0 * theta[many]))
+        if Z.shape[1]:
+            r2 += squared_distances(Z, Z)
+        return r2
+
+    def _merged(self, per_column: Array, G: Array, theta: Array) -> Array:  # (q,) -> (p,)
+        """The sums of the embedded columns by feature column, and those of large categoricals."""
+        merged: Array = np.bincount(self.layout.owner, per_column, self.p).astype(float)
+        for i, column in enumerate(self.layout.many):
+            differ = np.triu(mismatch(self.C[:, [i]], self.C[:, [i]], [1.0]))  # of G only one triangle is there
+            merged[column] = math.exp(-2.0 * theta[column]) * float(np.vdot(G.T, differ))
+        return merged
+
     def _add_priors(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
-        settings, g = self.settings, self.g
+        settings, g = self.settings, self.p
         if settings.lengthscale_prior is not None and g:
             energy, slope = settings.lengthscale_prior.energy(theta[:g], self.choice, trend=self.P is not None)
             value += energy

@@ -15,108 +15,34 @@ The prior mean is zero: ``y`` arrives standardised.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.surrogate.kernels import Kernel, squared_distances
+from ccgbo.surrogate.base import JointPrediction, Prediction
+from ccgbo.surrogate.cross import CrossCovariance, Hyper
+from ccgbo.surrogate.distance import Metric
+from ccgbo.surrogate.kernels import Kernel
 from ccgbo.surrogate.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
-from ccgbo.surrogate.trend import basis, basis_slope
+from ccgbo.surrogate.paths import Paths, draw_paths
 
 Array = NDArray[np.float64]
 
 VAR_FLOOR = 1e-12  # relative to the signal variance: cancellation in k - |v|^2 cannot be told from zero below it
-NOISE_FLOOR = 1e-6  # smallest noise variance of standardised y; keeps K well conditioned
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hyper:
-    """Hyperparameters in the standardised scale of y."""
-
-    lengthscales: Array  # (p,), one per feature column
-    signal: float  # prior variance of the stationary part
-    noise: float  # variance of the observation noise that is learned
-    trend: float = 0.0  # prior variance of the quadratic trend, 0 for none
-
-    def noise_of(self, n: int, given: Array | None) -> Array:  # (n,)
-        """The noise variance of n observations, of which ``given`` (NaN where unknown) knows some."""
-        if given is None:
-            return np.full(n, self.noise)
-        return np.where(np.isnan(given), self.noise, np.maximum(given, NOISE_FLOOR))
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """Query points with their prior covariance to some sites."""
-
-    x: Array  # (m, p)
-    z: Array  # (m, p) x / lengthscales
-    P: Array | None  # (m, 2p) phi(x), None without a trend
-    k: Array  # (m, s) k(x, sites)
-    slope: Array  # (m, s) d k / d r2 of the stationary part
-
-
-@dataclass(frozen=True, slots=True)
-class Sites:
-    """Points to which a query point has a prior covariance, and the way back from it to the query point."""
-
-    kernel: Kernel
-    hyper: Hyper
-    Z: Array  # (s, p) sites / lengthscales
-    P: Array | None  # (s, 2p) phi(sites), None without a trend
-
-    @classmethod
-    def of(cls, kernel: Kernel, hyper: Hyper, X: Array) -> Sites:  # (s, p)
-        return cls(kernel, hyper, X / hyper.lengthscales, basis(X) if hyper.trend else None)
-
-    def extended(self, X: Array) -> Sites:  # (q, p)
-        """These and q more."""
-        more = Sites.of(self.kernel, self.hyper, X)
-        P = None if self.P is None or more.P is None else np.concatenate([self.P, more.P])
-        return replace(self, Z=np.concatenate([self.Z, more.Z]), P=P)
-
-    def basis(self, x: Array) -> Array | None:  # (m, p) -> (m, 2p)
-        """phi(x), or None without a trend."""
-        return None if self.P is None else basis(x)
-
-    def cross(self, x: Array, P: Array | None) -> Array:  # (m, p), basis(x) -> (m, s)
-        """k(x, sites)."""
-        return _covariance(self.kernel, self.hyper, x / self.hyper.lengthscales, P, self.Z, self.P)
-
-    def local(self, x: Array) -> Local:  # (m, p)
-        """What every derivative at x is made of."""
-        z, P = x / self.hyper.lengthscales, self.basis(x)
-        k, slope = self.kernel.rho_slope(squared_distances(z, self.Z))
-        k *= self.hyper.signal
-        slope *= self.hyper.signal
-        if P is not None and self.P is not None:
-            k += (self.hyper.trend * P) @ self.P.T
-        return Local(x, z, P, k, slope)
-
-    def pull(self, at: Local, A: Array, own: Array | None = None) -> Array:  # (m, s), (m,) -> (m, p)
-        """sum_j A_ij d k(x_i, s_j) / d x_i + own_i / 2 d k(x_i, x_i) / d x_i: the chain rule of all that k enters."""
-        G = at.slope * A
-        pulled: Array = G.sum(axis=1)[:, None] * at.z
-        pulled -= G @ self.Z
-        pulled *= 2.0 / self.hyper.lengthscales
-        if at.P is not None and self.P is not None:
-            weights = A @ self.P
-            if own is not None:
-                weights += own[:, None] * at.P
-            pulled += basis_slope(at.x, self.hyper.trend * weights)
-        return pulled
 
 
 @dataclass(frozen=True, slots=True)
 class GP:
     """The posterior after ``len(y)`` observations; ``condition`` returns a new one."""
 
-    sites: Sites  # X as the kernel sees it
+    sites: CrossCovariance  # X as the kernel sees it
     X: Array  # (n, p)
     y: Array  # (n,)
     noise: Array  # (n,) variance of each observation, learned plus given
     L: Array  # (n, n)
     alpha: Array  # (n,)
+    n_features: int = 256  # random frequencies of a path
 
     @property
     def kernel(self) -> Kernel:
@@ -126,15 +52,34 @@ class GP:
     def hyper(self) -> Hyper:
         return self.sites.hyper
 
+    @property
+    def unit(self) -> Array:  # (p,)
+        """The distance that counts as one along each column."""
+        return self.sites.hyper.lengthscales
+
+    @property
+    def metric(self) -> Metric:
+        """Distances in these units."""
+        return self.sites.metric
+
     @classmethod
-    def from_data(cls, kernel: Kernel, hyper: Hyper, X: Array, y: Array, given_noise: Array | None = None) -> GP:
+    def from_data(
+        cls,
+        kernel: Kernel,
+        hyper: Hyper,
+        X: Array,
+        y: Array,
+        given_noise: Array | None = None,
+        *,
+        n_features: int = 256,
+    ) -> GP:
         """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
         noise = hyper.noise_of(len(y), given_noise)
-        sites = Sites.of(kernel, hyper, X)
-        K = _covariance(kernel, hyper, sites.Z, sites.P, sites.Z, sites.P)
+        sites = CrossCovariance.of(kernel, hyper, X)
+        K = sites.between(sites.Z, sites.P, sites.Z, sites.P)
         K[np.diag_indices_from(K)] += noise
         L, jitter = cholesky(K)
-        return cls(sites, X, y, noise + jitter, L, solve(L, y))
+        return cls(sites, X, y, noise + jitter, L, solve(L, y), n_features)
 
     def condition(self, X: Array, y: Array, given_noise: Array | None = None) -> GP:
         """The posterior after b more observations, in O(n^2 b) by appending to the Cholesky factor.
@@ -156,14 +101,32 @@ class GP:
         L[n:, n:] = Lb
         y_all = np.concatenate([self.y, y])
         X_all, noise_all = np.concatenate([self.X, X]), np.concatenate([self.noise, noise + jitter])
-        return GP(self.sites.extended(X), X_all, y_all, noise_all, L, solve(L, y_all))
+        return GP(self.sites.extended(X), X_all, y_all, noise_all, L, solve(L, y_all), self.n_features)
+
+    def with_noise(self, noise: Array) -> GP:  # (n,)
+        """The posterior of the same observations with other noise variances."""
+        return GP.from_data(self.kernel, self.hyper, self.X, self.y, noise, n_features=self.n_features)
+
+    def restricted(self, rows: Any) -> GP:
+        """The posterior of some of the observations."""
+        return GP.from_data(self.kernel, self.hyper, self.X[rows], self.y[rows], n_features=self.n_features)
 
     # -- the prior
 
+    @property
+    def noise_variance(self) -> float:
+        """The variance of the observation noise that is learned."""
+        return self.hyper.noise
+
+    def prior_std(self, x: Array) -> Array:  # (m, p) -> (m,)
+        """Standard deviation before any observation."""
+        std: Array = np.sqrt(np.broadcast_to(self.prior_variance(self.basis(x)), len(x)))
+        return std
+
     def prior(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
         """k(x, x2)."""
-        scale, P, P2 = self.hyper.lengthscales, self.basis(x), self.basis(x2)
-        return _covariance(self.kernel, self.hyper, x / scale, P, x2 / scale, P2)
+        metric, P, P2 = self.sites.metric, self.basis(x), self.basis(x2)
+        return self.sites.between(metric.points(x), P, metric.points(x2), P2)
 
     def cross(self, x: Array) -> Array:  # (m, p) -> (m, n)
         """k(x, X)."""
@@ -187,6 +150,11 @@ class GP:
         P = self.basis(x)
         return self.predict_from(self.sites.cross(x, P), P)
 
+    def predict_mean(self, x: Array) -> Array:  # (m, p) -> (m,)
+        """The posterior mean alone, at a fraction of the cost."""
+        mean: Array = self.cross(x) @ self.alpha
+        return mean
+
     def predict_from(self, k: Array, P: Array | None) -> tuple[Array, Array]:
         """``predict`` at points given by their ``cross`` and ``basis``."""
         return k @ self.alpha, np.sqrt(self._variance(solve_lower(self.L, k.T), P))
@@ -196,12 +164,14 @@ class GP:
         floored: Array = np.maximum(var, VAR_FLOOR * self.hyper.signal, out=var)
         return floored
 
-    def moments(self, k: Array, P: Array | None) -> tuple[Array, Array, Array]:  # mean (m,), std (m,), Q (m, n)
-        """``predict_from`` with Q = k K^-1, for ``by_kernel``."""
+    def predict_with_weights(
+        self, k: Array, P: Array | None
+    ) -> tuple[Array, Array, Array]:  # mean (m,), std (m,), Q (m, n)
+        """``predict_from`` with Q = k K^-1, for ``grad_wrt_cross``."""
         V = solve_lower(self.L, k.T)
         return k @ self.alpha, np.sqrt(self._variance(V, P)), solve_upper(self.L, V).T
 
-    def by_kernel(self, Q: Array, by_mean: Array, by_half_var: Array) -> Array:  # (m, n)
+    def grad_wrt_cross(self, Q: Array, by_mean: Array, by_half_var: Array) -> Array:  # (m, n)
         """Derivative by k(x, X) of a function of mean and variance, given those by mean and half the variance.
 
         d mean = alpha dk,   d var / 2 = d k(x, x) / 2 - Q dk
@@ -213,6 +183,33 @@ class GP:
         V1, V2 = solve_lower(self.L, self.cross(x).T), solve_lower(self.L, self.cross(x2).T)
         result: Array = self.prior(x, x2) - V1.T @ V2
         return result
+
+    def linearize(self, x: Array) -> Prediction:  # (m, p)
+        """``predict`` with its derivatives by x."""
+        at = self.sites.linearize(x)
+        mean, std, Q = self.predict_with_weights(at.k, at.P)
+
+        def gradient(by_mean: Array, by_half_var: Array) -> Array:
+            return self.sites.vjp(at, self.grad_wrt_cross(Q, by_mean, by_half_var), by_half_var)
+
+        return Prediction(mean, std, gradient)
+
+    def joint_with(self, points: Array) -> JointGP:  # (K, p)
+        """The posterior together with that of the function at some points."""
+        P = self.basis(points)
+        k = self.sites.cross(points, P)  # (K, n)
+        solved = solve(self.L, k.T)
+        var = self.prior_variance(P) - np.einsum("kn,nk->k", k, solved)
+        floored = np.maximum(var, 1e-6 * self.hyper.signal)
+        return JointGP(self, self.sites.extended(points), solved, k @ self.alpha, floored)
+
+    def correlation(self) -> CrossCovariance:
+        """The kernel at unit variance between any point and the observations."""
+        return CrossCovariance.of(self.kernel, replace(self.hyper, signal=1.0, trend=0.0), self.X)
+
+    def paths(self, k: int, rng: np.random.Generator) -> Paths:
+        """k joint draws of the function."""
+        return draw_paths(self, k, rng, n_features=self.n_features)
 
     # -- at the observations
 
@@ -235,16 +232,54 @@ class GP:
         precision = inverse_diagonal(self.L)
         return self.y - self.alpha / precision, 1.0 / np.sqrt(precision)
 
+    def information_gain(self) -> Array:  # (n,)
+        """1/2 log |I + K_N / noise| for every N: what the first N observations tell about the function."""
+        gain: Array = np.cumsum(np.log(self.L.diagonal()) - 0.5 * np.log(self.noise))
+        return gain
+
     def log_likelihood(self) -> float:
         """log N(y; 0, K)."""
         n = len(self.y)
         return float(-0.5 * self.y @ self.alpha - np.log(np.diag(self.L)).sum() - 0.5 * n * np.log(2.0 * np.pi))
 
 
-def _covariance(kernel: Kernel, hyper: Hyper, Z: Array, P: Array | None, Z2: Array, P2: Array | None) -> Array:
-    """k between scaled points (m, p) and (q, p), given with their phi: (m, q)."""
-    k = kernel.rho(squared_distances(Z, Z2))
-    k *= hyper.signal
-    if P is not None and P2 is not None:
-        k += (hyper.trend * P) @ P2.T
-    return k
+@dataclass(frozen=True, slots=True)
+class JointGP:
+    """A posterior together with its covariance with the function at K points."""
+
+    gp: GP
+    sites: CrossCovariance  # the n observations and the K points
+    solved: Array  # (n, K) K^-1 k(X, x_j)
+    mean: Array  # (K,) at the points
+    var: Array  # (K,)
+
+    @property
+    def noise(self) -> float:
+        return self.gp.hyper.noise
+
+    @property
+    def var_floor(self) -> float:
+        """A variance that cannot be told from nothing."""
+        return 1e-9 * self.gp.hyper.signal
+
+    def predict(self, x: Array) -> tuple[Array, Array, Array]:  # (m, p) -> mean (m,), std (m,), covariance (m, K)
+        P = self.gp.basis(x)
+        k, to_points = self._split(self.sites.cross(x, P))
+        return *self.gp.predict_from(k, P), to_points - k @ self.solved
+
+    def linearize(self, x: Array) -> JointPrediction:  # (m, p)
+        """``predict`` with its derivatives by x."""
+        gp, at = self.gp, self.sites.linearize(x)
+        k, to_points = self._split(at.k)
+        mean, std, Q = gp.predict_with_weights(k, at.P)
+
+        def gradient(by_mean: Array, by_half_var: Array, by_cov: Array) -> Array:
+            by_k = gp.grad_wrt_cross(Q, by_mean, by_half_var) - by_cov @ self.solved.T
+            return self.sites.vjp(at, np.concatenate([by_k, by_cov], axis=1), by_half_var)
+
+        return JointPrediction(mean, std, to_points - k @ self.solved, gradient)
+
+    def _split(self, k: Array) -> tuple[Array, Array]:
+        """k(x, X) and k(x, x_j)."""
+        n = len(self.gp.y)
+        return k[:, :n], k[:, n:]

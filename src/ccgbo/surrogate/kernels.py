@@ -1,6 +1,6 @@
 """Stationary kernels as functions of the squared scaled distance, so that no n x n x d tensor is ever made.
 
-r2      ((x - x') / lengthscale)^2 summed over columns
+r2      squared distance in units of the lengthscales, see distance.py
 rho     correlation, rho(0) = 1
 slope   d rho / d r2, finite at 0 for every kernel here
 """
@@ -9,27 +9,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from ccgbo.errors import SettingError
+from ccgbo.surrogate.distance import Choices
 
 Array = NDArray[np.float64]
-
-WIDE = 24  # columns from which one matrix product beats cdist's loop
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A correlation function and the degrees of freedom of its spectral density (a Student-t; inf is a Gaussian)."""
+    """A correlation function over columns of numbers and of choices.
+
+    ``spectral_dof`` are the degrees of freedom of its spectral density, a Student-t; inf is a Gaussian.
+    """
 
     name: str
     rho: Callable[[Array], Array]  # r2 -> rho
     rho_slope: Callable[[Array], tuple[Array, Array]]  # r2 -> rho, slope
     spectral_dof: float
+    choices: Choices = ()
 
 
 def _matern52(r2: Array) -> tuple[Array, Array]:
@@ -76,20 +78,7 @@ KERNELS = {
 }
 
 
-def get_kernel(name: str) -> Kernel:
+def get_kernel(name: str, choices: Choices = ()) -> Kernel:
     if name not in KERNELS:
         raise SettingError(f"kernel must be one of {sorted(KERNELS)}, got {name!r}.")
-    return KERNELS[name]
-
-
-def squared_distances(A: Array, B: Array) -> Array:  # (m, p), (n, p) -> (m, n)
-    """Squared Euclidean distances; exactly zero for identical rows in up to ``WIDE`` columns."""
-    if A.shape[1] <= WIDE:
-        return cdist(A, B, "sqeuclidean")  # type: ignore[no-any-return]
-    r2 = (-2.0 * A) @ B.T
-    r2 += np.einsum("ij,ij->i", A, A)[:, None]
-    r2 += np.einsum("ij,ij->i", B, B)[None, :]
-    np.maximum(r2, 0.0, out=r2)
-    if A is B:
-        np.fill_diagonal(r2, 0.0)
-    return r2
+    return replace(KERNELS[name], choices=choices) if choices else KERNELS[name]

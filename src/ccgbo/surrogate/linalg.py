@@ -6,25 +6,14 @@ so handing over ``K.T`` copies nothing. A NumPy matrix product with C-ordered fa
 
 from __future__ import annotations
 
-import logging
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri, dtrtrs
 
+from ccgbo.log import report_once
+
 Array = NDArray[np.float64]
-
-logger = logging.getLogger("ccgbo")
-_reported: set[str] = set()
-
-
-def report_once(kind: str, message: str, *args: Any) -> None:
-    """Log a numerical fallback the first time it happens in this process."""
-    if kind not in _reported:
-        _reported.add(kind)
-        logger.warning(message, *args)
 
 
 def cholesky(K: Array) -> tuple[Array, float]:

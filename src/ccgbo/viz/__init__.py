@@ -14,6 +14,7 @@ from ccgbo.viz.figures import (
 from ccgbo.viz.illustration import plot_illustration, plot_six_steps
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import CreditOverTime, Layers, Lens, replay_credits
+from ccgbo.viz.report import write_report
 from ccgbo.viz.style import style
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "plot_slices",
     "replay_credits",
     "style",
+    "write_report",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
@@ -29,20 +30,24 @@ def report(file: Path, name: str | None, output: Path) -> None:
 
 @click.command()
 @click.argument("file", type=FILE)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a token.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes any free one.")
 @click.option("--open/--no-open", "show", default=False, help="Open it in the browser.")
-def dashboard(file: Path, host: str, port: int, show: bool) -> None:
+@click.option("--token/--no-token", default=True, help="Whether requests must carry the token of the address.")
+def dashboard(file: Path, host: str, port: int, show: bool, token: bool) -> None:
     """Follow the studies of FILE in the browser, and ask and tell by hand.
 
-    It listens on this machine only. With another --host, every request must carry the token of the printed address:
-    whoever has that address can read and change the studies of FILE, and nothing else.
+    The address that it prints ends in a token, which every request must carry: whoever has that address can read and
+    change the studies of FILE, and nothing else. It listens on this machine only, unless there is another --host.
+    --no-token lets in whoever can connect, which are all users of this machine.
     """
-    from ccgbo.viz.dashboard.serve import serve
+    from ccgbo.viz.dashboard.serve import doorway, serve
 
-    def say(address: str) -> None:
-        click.echo(f"dashboard of {file} at {address} (Ctrl-C ends it)")
-        if show:
-            click.launch(address)
+    with suppress(KeyboardInterrupt), ExitStack() as stack:  # Ctrl-C is how it ends
 
-    serve(file, host=host, port=port, say=say)
+        def say(address: str) -> None:
+            click.echo(f"dashboard of {file} at {address} (Ctrl-C ends it)")
+            if show:
+                click.launch(str(stack.enter_context(doorway(address))))
+
+        serve(file, host=host, port=port, token=token, say=say)

@@ -105,7 +105,7 @@ def plot_slices(
         cut = lens.slice(name, m=m, through=through)
         top, bottom = grid[:, column]
         _posterior(top, lens, cut)
-        _guidance(bottom, cut)
+        _guidance(bottom, cut, lens.acts)
         _dress(top, cut.x, "x")
         _dress(bottom, cut.x, "x")
         top.set_xlabel("")
@@ -130,11 +130,13 @@ def _posterior(ax: Axes, lens: Lens, cut: Slice) -> None:
     tidy(ax)
 
 
-def _guidance(ax: Axes, cut: Slice) -> None:
+def _guidance(ax: Axes, cut: Slice, acts: bool) -> None:
+    """Credit field and acquisition; the latter with and without credit where credit acts on the search."""
     lines = ("o", "x", "s") if cut.x.labels else ("-", ":", "-")
     ax.plot(cut.x.at, cut.layers.credit, lines[0], color=RED, label="credit field")
-    ax.plot(cut.x.at, share(cut.layers.base), lines[1], color=GREEN, label="acquisition")
-    ax.plot(cut.x.at, share(cut.layers.weighted), lines[2], color=GREEN, label="with credit")
+    ax.plot(cut.x.at, share(cut.layers.base), lines[1] if acts else lines[2], color=GREEN, label="acquisition")
+    if acts:
+        ax.plot(cut.x.at, share(cut.layers.weighted), lines[2], color=GREEN, label="with credit")
     ax.set_ylim(-0.04, 1.08)
     tidy(ax)
 

@@ -1,7 +1,7 @@
 """Figures of a run: each function draws on the axes it is given or makes its own, and returns them.
 
-``source`` is an :class:`~ccgbo.Optimizer` or a :class:`~ccgbo.Study`; the functions that only need trials and a
-direction also take a :class:`~ccgbo.Result`.
+``source`` is an ``Optimizer`` or a ``Study``; the functions that only need trials and a
+direction also take a ``Result``.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def plot_importance(source: Source, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_credit_over_time(source: Source, *, columns: int = 80, colorbar: bool = True, ax: Axes | None = None) -> Axes:
-    """Credit of each observation (row) after each number of observations (column): who steered the search, and when."""
+    """Credit of each observation (row) after each number of observations (column)."""
     ax = one_axes(ax)
     history = replay_credits(source, columns=columns)
     if not len(history.trial_ids):

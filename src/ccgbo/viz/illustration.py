@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgbo.bench.problems.formulas import forrester
 from ccgbo.errors import SettingError
 from ccgbo.optimizer import Optimizer
 from ccgbo.presets import DEFAULT, PAPER
@@ -34,7 +35,7 @@ START = (0.1, 0.31, 0.55, 0.7, 0.84, 0.97)  # where the toy is evaluated first
 
 def toy(x: float) -> float:
     """The function of Forrester et al. 2008 on [0, 1], upside down and scaled: its maximum 0.7526 is at 0.7572."""
-    return float(-((6.0 * x - 2.0) ** 2) * np.sin(12.0 * x - 4.0) / 8.0)
+    return float(-forrester(np.array([[x]]))[0] / 8.0)
 
 
 def toy_optimizer(*, credit: bool = True, objective: Objective = toy, start: Sequence[float] = START) -> Optimizer:

@@ -28,7 +28,7 @@ def importance(source: Source | Lens, *, m: int = 1024, seed: int = 0) -> dict[s
     both = np.concatenate([f, _mean(lens, B)])
     variance = float(both.var())
     indices = dict.fromkeys(names, 0.0)
-    if variance > 1e-12 * lens.model.gp.hyper.signal:
+    if variance > 1e-12:
         for name in names:
             mixed, i = A.copy(), space.names.index(name)
             mixed[:, i] = B[:, i]
@@ -38,5 +38,5 @@ def importance(source: Source | Lens, *, m: int = 1024, seed: int = 0) -> dict[s
 
 def _mean(lens: Lens, U: Array) -> Array:
     """Posterior mean in the model's units; in blocks, so that 2,000 observations stay within memory."""
-    gp, F = lens.model.gp, lens.space.features(lens.space.snap(U))
-    return np.concatenate([gp.cross(block) @ gp.alpha for block in np.array_split(F, max(len(F) // 512, 1))])
+    posterior, F = lens.model.posterior, lens.space.features(lens.space.snap(U))
+    return np.concatenate([posterior.predict_mean(block) for block in np.array_split(F, max(len(F) // 512, 1))])

@@ -1,7 +1,7 @@
 """A look inside an optimizer at one moment: posterior, credits, credit field, base and weighted acquisition.
 
-The one module of ``viz`` that reads an optimizer's internals. Looking changes nothing: the generator is a copy and no
-refit is committed, so the next ``ask`` suggests what it would have suggested.
+Looking changes nothing: the generator is a copy and no refit is committed, so the next ``ask`` suggests what it would
+have suggested.
 
     n  observations in the model, m  points looked at
 """
@@ -17,17 +17,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Acquisition, Score, turn
+from ccgbo.acquisition import BoundAcquisition, Turn, as_schedule
 from ccgbo.credit.field import FIELDS
-from ccgbo.credit.proxy import Optima
-from ccgbo.credit.scores import Scores
 from ccgbo.errors import SettingError
-from ccgbo.model import Data, Fitted, Model, build_model
+from ccgbo.model import FitState, Model, build_model
 from ccgbo.optimizer import Optimizer
+from ccgbo.proposal import State, prepare, question
 from ccgbo.records import Trial
-from ccgbo.search import scatter
 from ccgbo.space import Space
-from ccgbo.surrogate.paths import Paths, draw_paths
+from ccgbo.surrogate.base import Paths
 from ccgbo.threads import blas_threads
 from ccgbo.viz.axes import Axis, axis_of
 
@@ -98,27 +96,24 @@ class Lens:
         self.space: Space = opt.space
         self.direction, self.settings = opt.direction, opt.settings
         self.every_trial: tuple[Trial, ...] = opt.trials
-        self._history, rng = opt._history, copy.deepcopy(opt._rng)
+        state, credit = opt.snapshot(), opt.settings.credit
+        turn = _next_credited(state)
         with blas_threads(1):
-            self.model: Model = opt._posterior(commit=False)
-            t, credit = opt._history.iteration, opt.settings.credit
-            acquisition, credited = _next_credited(opt.settings.acquisition, t, opt.space.mixed)
-            ground = opt._ground(self.model, acquisition, credited, rng, to_show=True)
-        assert ground.optima is not None
-        assert ground.scores is not None
-        self.optima: Optima = ground.optima
-        self.scores: Scores = ground.scores
-        self.acts = credited and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
-        self.base: Score = ground.base
-        self.weighted: Score = ground.weighted
-        self.iteration, self._credit, self._rng = t, ground.credit, rng
+            proposal = prepare(state, turn, opt.generator())
+            self.optima, self.scores = question(state, opt.generator())
+        self.model: Model = state.model
+        self.acts = turn.credited and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
+        self.base: BoundAcquisition = proposal.base
+        self.weighted: BoundAcquisition = proposal.weighted
+        self.iteration, self._credit, self._rng = state.t, proposal.credit, opt.generator()
+        self._observations, self._sign = opt.observations, 1.0 if opt.direction == "maximize" else -1.0
 
     # -- the observations
 
     @cached_property
     def trials(self) -> list[Trial]:
         """The trial behind each of the n observations in the model."""
-        return [self._history.observed(row) for row in self.model.rows]
+        return [self._observations[row] for row in self.model.rows]
 
     @cached_property
     def observed(self) -> tuple[Array, Array]:
@@ -164,7 +159,7 @@ class Lens:
 
     def paths(self, k: int) -> Paths:
         """k posterior paths, in the model's units."""
-        return draw_paths(self.model.gp, k, copy.deepcopy(self._rng), n_features=self.settings.credit.n_features)
+        return self.model.posterior.paths(k, copy.deepcopy(self._rng))
 
     # -- the space
 
@@ -175,7 +170,7 @@ class Lens:
     def at_units(self, U: Array) -> Layers:  # (m, d)
         F = self.space.features(self.space.snap(U))
         with blas_threads(1):
-            y, spread = self.model.gp.predict(F)
+            y, spread = self.model.posterior.predict(F)
             mean, std = self._in_user_units(y, spread)
             ends = self.to_user_units(y - 1.96 * spread), self.to_user_units(y + 1.96 * spread)
             low, high = np.minimum(*ends), np.maximum(*ends)
@@ -184,7 +179,7 @@ class Lens:
 
     def to_user_units(self, y: Array) -> Array:
         """Values of the model (mean, paths) as the user would write them."""
-        result: Array = self._history.sign * self.model.outcome.inverse(y)
+        result: Array = self._sign * self.model.outcome.inverse(y)
         return result
 
     def _in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
@@ -195,7 +190,7 @@ class Lens:
         c = self.settings.credit
         if len(self.credits) < max(c.n_neighbours, 2) or not self.scores.informative:
             return np.ones(len(F))
-        return FIELDS[c.field](self.model.gp, self.credits, c.n_neighbours)(F)
+        return FIELDS[c.field](self.model.posterior, self.credits, c.n_neighbours)(F)
 
     # -- cuts through the space
 
@@ -234,10 +229,11 @@ class Lens:
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
 
 
-def _next_credited(acquisition: Acquisition, t: int, mixed: bool) -> tuple[Acquisition, bool]:
-    """The next acquisition that credit weighs, or if it weighs none the one of iteration t; and whether it does."""
-    turns = [turn(acquisition, t + k, mixed) for k in range(64)]
-    return next((each for each in turns if each[1]), turns[0])
+def _next_credited(state: State) -> Turn:
+    """The next turn in which credit weighs the acquisition, or if it weighs none the present one."""
+    schedule = as_schedule(state.settings.acquisition)
+    turns = [schedule.at(state.t + k, state.space) for k in range(64)]
+    return next((turn for turn in turns if turn.credited), turns[0])
 
 
 # -- credit in the past
@@ -259,21 +255,18 @@ def replay_credits(source: Source, *, columns: int = 80) -> CreditOverTime:
     refits more often, can differ a little.
     """
     opt = optimizer_of(source)
-    data = opt._history.data()
-    n = len(data.values)
+    data, n = opt.data, len(opt.observations)
     after = np.unique(np.linspace(min(2, n), n, min(columns, max(n - 1, 1))).round().astype(int)) if n else np.arange(0)
     out = np.full((n, len(after)), np.nan)
-    fitted: Fitted | None = None
+    fit: FitState | None = None
     rng = np.random.default_rng(0)
-    settings = replace(opt.settings.fit, refit_growth=0.0)
+    now = opt.snapshot() if n else None
     with blas_threads(1):
         for column, k in enumerate(after):
-            part = Data(data.F[:k], data.values[:k], data.noise[:k])
-            # told that k were fitted, build_model takes the last hyperparameters as they are
-            due = fitted is None or (k >= REFIT_GROWTH * fitted.n and k <= REFIT_LIMIT)
-            known = fitted if fitted is None or due else Fitted(fitted.theta, int(k))
-            model = build_model(part, opt.space.groups, settings, opt.settings.outcome, None, known)
-            fitted = model.fitted if due else fitted
-            U = scatter(opt.space, opt.settings.search, rng)
-            out[model.rows, column] = opt._scores(model, opt._optima(model, U, rng)).credit
-    return CreditOverTime(tuple(opt._history.told), after, out)
+            due = fit is None or (k >= REFIT_GROWTH * fit.n and k <= REFIT_LIMIT)
+            model = build_model(data[:k], opt.space.choices, opt.settings, state=fit, refit=due)
+            fit = model.fit if due else fit
+            assert now is not None
+            then = replace(now, model=model, observed=data.U[model.rows])
+            out[model.rows, column] = question(then, rng)[1].credit
+    return CreditOverTime(tuple(trial.id for trial in opt.observations), after, out)

@@ -10,7 +10,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,15 @@ from ccgbo.presets import Settings
 from ccgbo.records import Direction, Trial, best_of
 from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
 from ccgbo.versions import versions
-from ccgbo.viz.axes import Axis, labels_of, place
+from ccgbo.viz.axes import Axis, labels_of
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import Layers, Lens, Source, optimizer_of, replay_credits
 from ccgbo.viz.story import credit_story
 
-MANY = 600  # observations beyond which grids are coarser
-MAPPED = 4  # parameters that are mapped against each other
+GRIDS = {600: (61, 33), 2000: (31, 21), math.inf: (31, 15)}  # points of slices and maps, by observations at most
+LEAST_COLUMNS, MOST_COLUMNS = 4, 60  # of the credits over time
+ROWS = 600  # of them: a screen has no more lines
+MAPS = 6  # pairs of parameters
 
 
 def to_json(data: Any) -> str:
@@ -37,25 +39,37 @@ def to_json(data: Any) -> str:
 # -- the study
 
 
-def study_payload(name: str, space: Space, direction: Direction, trials: Sequence[Trial]) -> dict[str, Any]:
-    """What is known without a model."""
-    best = best_of(trials, direction)
+def study_payload(
+    name: str,
+    space: Space,
+    direction: Direction,
+    trials: Sequence[Trial],
+    *,
+    show: Sequence[Trial] | None = None,  # those of the trials that are wanted; all of them if None
+) -> dict[str, Any]:
+    """What is known without a model. A categorical's values are indices of its choices, as they are drawn."""
+    best, shown = best_of(trials, direction), trials if show is None else show
     return {
         "name": name,
         "direction": direction,
         "parameters": [_parameter(key, p) for key, p in space.items()],
         "best": None if best is None else best.id,
         "trials": {
-            "id": [t.id for t in trials],
-            "state": [t.state for t in trials],
-            "origin": [t.origin for t in trials],
-            "value": [_finite(t.value) for t in trials],
-            "error": {t.id: t.error for t in trials if t.error},
-            "why": {t.id: str(t.explanation) for t in trials if t.explanation and t.explanation.mean is not None},
-            "params": [[t.params.get(key) for t in trials] for key in space],
-            "at": [[_finite(place(p, t.params.get(key))) for t in trials] for key, p in space.items()],
+            "id": [t.id for t in shown],
+            "state": [t.state for t in shown],
+            "value": [_finite(t.value) for t in shown],
+            "error": {t.id: t.error for t in shown if t.error},
+            "why": {t.id: str(t.explanation) for t in shown if t.explanation and t.explanation.mean is not None},
+            "at": [_column(key, p, shown) for key, p in space.items()],
         },
     }
+
+
+def _column(name: str, p: Parameter, trials: Sequence[Trial]) -> list[float | None]:
+    """Where each trial lies along a parameter, None where that is inactive."""
+    if isinstance(p, Categorical):
+        return [p.find(t.params[name]) if name in t.params else None for t in trials]
+    return [t.params.get(name) for t in trials]
 
 
 def _parameter(name: str, p: Parameter) -> dict[str, Any]:
@@ -85,17 +99,20 @@ def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
         return
     first = _credits(lens)
     yield first
-    n = len(lens.trials)
-    shares = importance(lens)
-    names = list(shares)
-    slices = [_slice(lens, name, 61 if n <= MANY else 31) for name in names[:12] if _has(lens, name)]
-    mapped = [name for name in names if _has(lens, name)][:MAPPED]
-    maps = [_map(lens, x, y, 33 if n <= MANY else 21) for x, y in combinations(mapped, 2)]
-    yield first | {
+    views, n = _views(lens), len(lens.trials)
+    del lens  # its model need not lie in memory beside those of the past
+    yield first | views | {"over_time": _over_time(opt, n)}
+
+
+def _views(lens: Lens) -> dict[str, Any]:
+    """What takes the model at many points: importance, slices and maps; coarser where each point costs more."""
+    n, shares = len(lens.trials), importance(lens)
+    along, across = next(grids for most, grids in GRIDS.items() if n <= most)
+    pairs = islice(_pairs(lens, list(shares)), MAPS)
+    return {
         "importance": [[name, _short(value, 4)] for name, value in shares.items()],
-        "slices": slices,
-        "maps": [m for m in maps if m is not None],
-        "over_time": _over_time(opt, 60 if n <= MANY else 30),
+        "slices": [_slice(lens, name, along) for name in list(shares)[:12] if _has(lens, name)],
+        "maps": [_map(lens, x, y, across) for x, y in pairs],
     }
 
 
@@ -105,6 +122,7 @@ def _credits(lens: Lens) -> dict[str, Any]:
     mean, std = lens.observed
     return {
         "n": len(lens.trials),
+        "of": sum(t.state == "complete" for t in lens.every_trial),
         "iteration": lens.iteration,
         "acts": lens.acts,
         "proxy": _short(lens.proxy),
@@ -132,6 +150,12 @@ def _has(lens: Lens, *names: str) -> bool:
     return any(all(name in t.params for name in names) for t in lens.trials)
 
 
+def _pairs(lens: Lens, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Parameters that some observation has both of, the pairs of the most important ones first."""
+    for j, y in enumerate(names):
+        yield from ((x, y) for x in names[:j] if _has(lens, x, y))
+
+
 def _slice(lens: Lens, name: str, m: int) -> dict[str, Any]:
     cut = lens.slice(name, m=m)
     low, high = lens.window
@@ -140,9 +164,7 @@ def _slice(lens: Lens, name: str, m: int) -> dict[str, Any]:
     return {"x": _axis(cut.x), "layers": _layers(cut.layers) | band, "window": [_short(low), _short(high)]}
 
 
-def _map(lens: Lens, x: str, y: str, m: int) -> dict[str, Any] | None:
-    if not _has(lens, x, y):
-        return None
+def _map(lens: Lens, x: str, y: str, m: int) -> dict[str, Any]:
     cut = lens.map(x, y, m=m)
     colors = {name: _list(ends) for name, ends in lens.colors.items()}
     return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers), "colors": colors}
@@ -156,9 +178,20 @@ def _layers(layers: Layers) -> dict[str, Any]:
     return {name: _list(getattr(layers, name), 4) for name in ("mean", "std", "credit", "base", "weighted")}
 
 
-def _over_time(source: Source, columns: int) -> dict[str, Any]:
+def _over_time(source: Source, n: int) -> dict[str, Any]:
+    """The credits of the past: each column is a model of up to n observations, each row one that ever had credit."""
+    columns = int(np.clip(MOST_COLUMNS * (600 / max(n, 1)) ** 1.7, LEAST_COLUMNS, MOST_COLUMNS))
     history = replay_credits(source, columns=columns)
-    return {"id": list(history.trial_ids), "after": history.after.tolist(), "credit": _list(history.credits, 2)}
+    most = np.nan_to_num(history.credits, nan=-1.0).max(axis=1, initial=-1.0)
+    credited = np.flatnonzero(most >= 0.0)
+    # stable: of equal ones the earlier; then in the order they were told
+    rows = np.sort(credited[np.argsort(-most[credited], kind="stable")[:ROWS]])
+    return {
+        "id": [history.trial_ids[row] for row in rows],
+        "of": len(history.trial_ids),
+        "after": history.after.tolist(),
+        "credit": _list(history.credits[rows], 2),
+    }
 
 
 # -- how to make it again
@@ -184,7 +217,7 @@ def reproduction(space: Space, direction: Direction, settings: Settings, name: s
             "# space.json is at the end of this page, trials.json behind a button above the table of trials",
             'space = space_from_json(open("space.json").read())',
             'told = [t for t in json.load(open("trials.json")) if t["state"] == "complete"]',
-            f"settings = {settings!r}",
+            f"settings = {settings.describe()}",
             f"opt = Optimizer(space, direction={direction!r}, preset=settings)",
             'opt.tell_many([t["params"] for t in told], [t["value"] for t in told])',
         ]
@@ -192,7 +225,7 @@ def reproduction(space: Space, direction: Direction, settings: Settings, name: s
         "versions": {k: v for k, v in versions().items() if k in ("python", "ccgbo", "numpy", "scipy")},
         "shell": shell,
         "code": "\n".join(code),
-        "settings": repr(settings),
+        "settings": settings.describe(),
         "space": space_text,
     }
 

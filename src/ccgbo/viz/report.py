@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.errors import StorageError
-from ccgbo.optimizer import Optimizer
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.lens import Source, optimizer_of
@@ -37,7 +36,7 @@ def write_report(source: Source, path: str | os.PathLike[str], *, title: str | N
 def report_html(source: Source, *, title: str | None = None) -> str:
     """The report as text."""
     opt = optimizer_of(source)
-    name, file = ("optimization", None) if isinstance(source, Optimizer) else _whereabouts(source)
+    name, file = _whereabouts(source) if hasattr(source, "path") else ("optimization", None)
     data = {
         "title": title or name,
         "study": study_payload(name, opt.space, opt.direction, opt.trials),

@@ -1,4 +1,4 @@
-"""The compared methods, all on the same surrogate, candidates and loop.
+"""The compared methods, all on the same surrogate, candidates and step.
 
 get_method("ccgbo")                              by name
 get_method("ccgbo", credit={"half_life": 10})    with settings of the optimizer replaced
@@ -14,31 +14,31 @@ ccgbo-ts, ccgbo-logei, ccgbo-jes, -mes      pibo     belief on the acquisition, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
 
 from ccgbo.acquisition import UCB
-from ccgbo.bench.baselines.base import EngineMethod, LoopMethod, Method, RandomMethod, Searcher, SurrogateLoop
+from ccgbo.bench.baselines.base import EngineMethod, Method, RandomMethod, Searcher, Variant, VariantMethod
 from ccgbo.bench.baselines.belief import GaussianBelief
-from ccgbo.bench.baselines.colabo import BeliefLoop
-from ccgbo.bench.baselines.forgetting import ForgettingLoop
-from ccgbo.bench.baselines.outlier import OutlierLoop
-from ccgbo.bench.baselines.pibo import PriorWeightedLoop
-from ccgbo.bench.baselines.resetting import ResettingLoop
-from ccgbo.bench.baselines.wgp import WeightedLoop
+from ccgbo.bench.baselines.colabo import colabo
+from ccgbo.bench.baselines.forgetting import tvgp
+from ccgbo.bench.baselines.outlier import outlier
+from ccgbo.bench.baselines.pibo import pibo
+from ccgbo.bench.baselines.resetting import rgp
+from ccgbo.bench.baselines.wgp import wgp
 from ccgbo.errors import SettingError
 from ccgbo.presets import PRESETS, Settings, high_dimensional, resolve
 
-LOOPS: Mapping[str, Callable[..., SurrogateLoop]] = MappingProxyType(
+VARIANTS: Mapping[str, Variant] = MappingProxyType(
     {
-        "wgp": WeightedLoop,
-        "rgp": ResettingLoop,
-        "tvgp": ForgettingLoop,
-        "outlier": OutlierLoop,
-        "pibo": PriorWeightedLoop,
-        "colabo": BeliefLoop,
+        "wgp": wgp,
+        "rgp": rgp,
+        "tvgp": tvgp,
+        "outlier": outlier,
+        "pibo": pibo,
+        "colabo": colabo,
     }
 )
 ACQUISITIONS = ("ucb", "ts", "logei", "jes", "mes")
@@ -47,7 +47,7 @@ METHODS = (
     *ACQUISITIONS,
     "ccgbo",
     *(f"ccgbo-{name}" for name in ACQUISITIONS if name != "ucb"),
-    *LOOPS,
+    *VARIANTS,
 )
 _SETTINGS = frozenset(f.name for f in fields(Settings))
 
@@ -65,8 +65,8 @@ def get_method(name: str, **options: Any) -> Method:
         _refuse(name, own)
         return RandomMethod()
     settings = _settings(name, {key: value for key, value in options.items() if key not in own})
-    if name in LOOPS:
-        return LoopMethod(loop=LOOPS[name], settings=settings, options=own)
+    if name in VARIANTS:
+        return VariantMethod(variant=VARIANTS[name], settings=settings, options=own)
     _refuse(name, own)
     return EngineMethod(settings=settings)
 
@@ -84,7 +84,7 @@ def _settings(name: str, options: Mapping[str, Any]) -> Settings:
         base = resolve(base, acquisition=name, credit=False)
     elif name.startswith("ccgbo-"):
         base = resolve(base, acquisition=name.removeprefix("ccgbo-"))
-    elif name in LOOPS:
+    elif name in VARIANTS:
         base = resolve(base, credit=False)
     if beta is not None:
         base = resolve(base, acquisition=UCB(beta=beta))

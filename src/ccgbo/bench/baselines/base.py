@@ -3,28 +3,27 @@
     Method.make(space, seed, initial)   a fresh Searcher
     Searcher.ask() / .tell(point, y)    the loop; everything is maximised
 
-All GP methods share the engine's surrogate, candidate set and loop. Those the optimizer already offers are an
-:class:`EngineMethod`; the others derive from :class:`SurrogateLoop` and replace one of its steps.
+All model-based methods are the optimizer itself, with one part of its step replaced: settings (``EngineMethod``),
+or an acquisition or a surrogate of their own, which may look at the initial design (``VariantMethod``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import UCB, Context, Score
-from ccgbo.history import History, outcome_of
-from ccgbo.model import Model, build_model
+from ccgbo.acquisition import UCB, BoundAcquisition
+from ccgbo.errors import SettingError
 from ccgbo.optimizer import Optimizer
 from ccgbo.presets import PAPER, Settings
 from ccgbo.records import Trial
-from ccgbo.search import Taken, maximise, scatter
 from ccgbo.space import Space
-from ccgbo.threads import blas_threads
+from ccgbo.surrogate.base import Posterior
+from ccgbo.surrogate.gp import GP
 
 Array = NDArray[np.float64]
 Point = Mapping[str, Any]
@@ -89,78 +88,36 @@ class EngineSearch:
         self._asked = None
 
 
-class SurrogateLoop:
-    """GP-UCB with the surrogate, candidates and order of steps of :class:`Optimizer`.
-
-    A baseline replaces ``model`` (how the posterior is made) or ``score`` (what is maximised); unchanged, the loop
-    asks for the same points as the optimizer without credit, bit for bit.
-    """
-
-    def __init__(self, space: Space, seed: int, initial: Initial, settings: Settings) -> None:
-        self.space, self.settings = space, settings
-        self.rng = np.random.default_rng(seed)
-        self.rng.integers(2**62)  # the optimizer draws the seed of its initial design here
-        self.history = History(space, "maximize")
-        self.n_initial = len(initial)
-        self._last: Model | None = None
-        for point, value in initial:
-            self.tell(point, value)
-
-    @property
-    def t(self) -> int:
-        """Iterations since the initial design."""
-        return len(self.history.told) - self.n_initial
-
-    @property
-    def beta(self) -> float:
-        acquisition = self.settings.acquisition
-        return acquisition.beta if isinstance(acquisition, UCB) else UCB().beta
-
-    def ask(self) -> Point:
-        with blas_threads(1):
-            model = self.model()
-            U = scatter(self.space, self.settings.search, self.rng)
-            candidates = self.space.features(U)
-            score = self.score(model, candidates)
-            taken, scale = Taken(self.history.features("complete"), self.space), model.gp.hyper.lengthscales
-            search = self.settings.search
-            u = maximise(score, self.space, U, score(candidates), search, taken, scale=scale, rng=self.rng)
-        return self.space.decode(u)
-
-    def tell(self, point: Point, value: float) -> None:
-        trial = self.history.add(self.space.encode(point), "told", params=point)
-        self.history.finish(trial, outcome_of(value, failed=False, noise_variance=None, error=None))
-
-    def model(self) -> Model:
-        """The posterior of all observations, refitted where the settings say so."""
-        s, last = self.settings, self._last
-        fitted = None if last is None else last.fitted
-        self._last = build_model(self.history.data(), self.space.groups, s.fit, s.outcome, last, fitted)
-        return self._last
-
-    def score(self, model: Model, candidates: Array) -> Score:  # noqa: ARG002 - baselines look at the candidates
-        """GP-UCB."""
-        context = Context(model.gp, float(model.gp.at_observations()[0].max()), None, self.rng)
-        return UCB(beta=self.beta).bind(context)
+Variant = Callable[..., Mapping[str, Any]]  # (space, initial, beta, **options) -> settings of the optimizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopMethod:
-    """A :class:`SurrogateLoop` with its options."""
+class VariantMethod:
+    """The optimizer without credit, with what a baseline replaces of its step."""
 
-    loop: Callable[..., SurrogateLoop]
+    variant: Variant
     settings: Settings = PAPER
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def make(self, space: Space, seed: int, initial: Initial) -> SurrogateLoop:
-        return self.loop(space, seed, initial, self.settings, **self.options)
+    def make(self, space: Space, seed: int, initial: Initial) -> EngineSearch:
+        acquisition = self.settings.acquisition
+        beta = acquisition.beta if isinstance(acquisition, UCB) else UCB().beta
+        changes = self.variant(space, initial, beta, **self.options)
+        return EngineSearch(space, seed, initial, replace(self.settings, **{"acquisition": UCB(beta=beta), **changes}))
 
 
-def upper_bound(predict: Callable[[Array], tuple[Array, Array]], beta: float) -> Score:
+def gaussian(posterior: Posterior) -> GP:
+    """The posterior, which must be of the Gaussian process that a baseline is defined on."""
+    if not isinstance(posterior, GP):
+        raise SettingError(f"the baseline needs surrogate='gp', got a {type(posterior).__name__}.")
+    return posterior
+
+
+def upper_bound(predict: Callable[[Array], tuple[Array, Array]], beta: float) -> BoundAcquisition:
     """mean + beta std of any posterior that predicts both."""
 
-    def score(x: Array) -> Array:
+    def bound(x: Array) -> Array:
         mean, std = predict(x)
         return mean + beta * std
 
-    return score
+    return bound

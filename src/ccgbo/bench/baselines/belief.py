@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ccgbo.bench.baselines.base import Initial, Point
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
+from ccgbo.surrogate.distance import Choices, Metric
 
 Array = NDArray[np.float64]
 LogBelief = Callable[[Array], Array]  # features (m, p) -> log rho up to a constant (m,)
@@ -30,6 +31,7 @@ class GaussianBelief:
 
     centre: Array  # (p,) features
     sd: float = SD
+    choices: Choices = ()
 
     def __post_init__(self) -> None:
         if not self.sd > 0.0:
@@ -37,7 +39,7 @@ class GaussianBelief:
 
     @classmethod
     def at(cls, space: Space, point: Point, sd: float = SD) -> GaussianBelief:
-        return cls(space.features(space.encode(point)[None, :])[0], sd)
+        return cls(space.features(space.encode(point)[None, :])[0], sd, space.choices)
 
     @classmethod
     def at_best(cls, space: Space, initial: Initial, sd: float = SD) -> GaussianBelief:
@@ -45,6 +47,6 @@ class GaussianBelief:
         return cls.at(space, max(initial, key=lambda pair: pair[1])[0], sd)
 
     def __call__(self, x: Array) -> Array:
-        offset = (x - self.centre) / self.sd
-        log_rho: Array = -0.5 * np.einsum("ij,ij->i", offset, offset)
+        metric = Metric(np.full(len(self.centre), self.sd), self.choices)
+        log_rho: Array = -0.5 * metric.between(x, self.centre[None, :])[:, 0]
         return log_rho

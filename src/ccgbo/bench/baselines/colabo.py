@@ -18,41 +18,52 @@ their maximum, the weights even out and the belief fades by itself.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ccgbo.acquisition import Score
-from ccgbo.bench.baselines.base import Array, Initial, SurrogateLoop
+from ccgbo.acquisition import BoundAcquisition, Codomain, Context
+from ccgbo.bench.baselines.base import Array, Initial
 from ccgbo.bench.baselines.belief import SD, GaussianBelief, LogBelief
 from ccgbo.errors import SettingError
-from ccgbo.model import Model
-from ccgbo.presets import Settings
 from ccgbo.space import Space
-from ccgbo.surrogate.paths import Paths, draw_paths
+from ccgbo.surrogate.base import Paths
 
 
-class BeliefLoop(SurrogateLoop):
-    def __init__(
-        self,
-        space: Space,
-        seed: int,
-        initial: Initial,
-        settings: Settings,
-        *,
-        belief: LogBelief | None = None,  # None: a Gaussian at the best initial point
-        sd: float = SD,
-        n_paths: int = 128,
-    ) -> None:
-        if n_paths < 2:
-            raise SettingError(f"n_paths must be >= 2, got {n_paths!r}.")
-        super().__init__(space, seed, initial, settings)
-        self.belief = GaussianBelief.at_best(space, initial, sd) if belief is None else belief
-        self.n_paths = n_paths
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeliefUCB:
+    """The Monte Carlo bound over ``n_paths`` paths that are weighed by the belief about their maximum."""
 
-    def score(self, model: Model, candidates: Array) -> Score:
-        paths = draw_paths(model.gp, self.n_paths, self.rng, n_features=self.settings.credit.n_features)
-        weights = belief_weights(paths, np.concatenate([candidates, model.gp.X]), self.belief)
-        return monte_carlo_ucb(paths, weights, self.beta)
+    beta: float
+    belief: LogBelief
+    n_paths: int = 128
+    codomain: ClassVar[Codomain] = "real"
+    needs_optima: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.n_paths < 2:
+            raise SettingError(f"n_paths must be >= 2, got {self.n_paths!r}.")
+
+    def bind(self, context: Context) -> BoundAcquisition:
+        assert context.candidates is not None
+        paths = context.posterior.paths(self.n_paths, context.rng)
+        points = np.concatenate([context.candidates, context.posterior.X])
+        return monte_carlo_ucb(paths, belief_weights(paths, points, self.belief), self.beta)
+
+
+def colabo(
+    space: Space,
+    initial: Initial,
+    beta: float,
+    *,
+    belief: LogBelief | None = None,  # None: a Gaussian at the best initial point
+    sd: float = SD,
+    **options: Any,
+) -> Mapping[str, Any]:
+    belief = GaussianBelief.at_best(space, initial, sd) if belief is None else belief
+    return {"acquisition": BeliefUCB(beta=beta, belief=belief, **options)}
 
 
 def belief_weights(paths: Paths, points: Array, belief: LogBelief) -> Array:  # (k,) summing to one
@@ -63,7 +74,7 @@ def belief_weights(paths: Paths, points: Array, belief: LogBelief) -> Array:  # 
     return weights
 
 
-def monte_carlo_ucb(paths: Paths, weights: Array, beta: float) -> Score:
+def monte_carlo_ucb(paths: Paths, weights: Array, beta: float) -> BoundAcquisition:
     """alpha of the module's head."""
 
     def score(x: Array) -> Array:

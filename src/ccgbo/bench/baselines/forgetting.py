@@ -11,15 +11,15 @@ learned from all observations as if nothing drifted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ccgbo.acquisition import Score
-from ccgbo.bench.baselines.base import Array, Initial, SurrogateLoop, upper_bound
+from ccgbo.acquisition import BoundAcquisition, Codomain, Context
+from ccgbo.bench.baselines.base import Array, Initial, gaussian, upper_bound
 from ccgbo.errors import SettingError
-from ccgbo.model import Model
-from ccgbo.presets import Settings
 from ccgbo.space import Space
 from ccgbo.surrogate.gp import GP
 from ccgbo.surrogate.linalg import cholesky, solve, solve_lower
@@ -38,25 +38,34 @@ class FadingGP:
     def build(cls, gp: GP, eps: float) -> FadingGP:
         step = np.arange(len(gp.y))
         K = gp.cross(gp.X) * (1.0 - eps) ** (np.abs(step[:, None] - step) / 2.0)
-        K[np.diag_indices_from(K)] += gp.hyper.noise
+        K[np.diag_indices_from(K)] += gp.noise_variance
         L, _ = cholesky(K)
         return cls(gp, (1.0 - eps) ** ((len(gp.y) - step) / 2.0), L, solve(L, gp.y))
 
     def predict(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> (m,), (m,)
         k = self.gp.cross(x) * self.fade
         V = solve_lower(self.L, k.T)
-        var = self.gp.prior_variance(self.gp.basis(x)) - np.einsum("ij,ij->j", V, V)
-        return k @ self.alpha, np.sqrt(np.maximum(var, 1e-12 * self.gp.hyper.signal))
+        prior = self.gp.prior_variance(self.gp.basis(x))
+        var = prior - np.einsum("ij,ij->j", V, V)
+        return k @ self.alpha, np.sqrt(np.maximum(var, 1e-12 * prior))
 
 
-class ForgettingLoop(SurrogateLoop):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FadingUCB:
     """``eps`` in [0, 1); 0 is GP-UCB."""
 
-    def __init__(self, space: Space, seed: int, initial: Initial, settings: Settings, *, eps: float = 0.01) -> None:
-        if not 0.0 <= eps < 1.0:
-            raise SettingError(f"eps must be in [0, 1), got {eps!r}.")
-        self.eps = eps
-        super().__init__(space, seed, initial, settings)
+    beta: float
+    eps: float = 0.01
+    codomain: ClassVar[Codomain] = "real"
+    needs_optima: ClassVar[bool] = False
 
-    def score(self, model: Model, candidates: Array) -> Score:  # noqa: ARG002
-        return upper_bound(FadingGP.build(model.gp, self.eps).predict, self.beta)
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.eps < 1.0:
+            raise SettingError(f"eps must be in [0, 1), got {self.eps!r}.")
+
+    def bind(self, context: Context) -> BoundAcquisition:
+        return upper_bound(FadingGP.build(gaussian(context.posterior), self.eps).predict, self.beta)
+
+
+def tvgp(space: Space, initial: Initial, beta: float, **options: Any) -> Mapping[str, Any]:  # noqa: ARG001
+    return {"acquisition": FadingUCB(beta=beta, **options)}

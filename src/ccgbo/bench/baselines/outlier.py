@@ -21,19 +21,23 @@ so an observation can come back.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, stdtr
 
-from ccgbo.bench.baselines.base import Array, Initial, SurrogateLoop
+from ccgbo.bench.baselines.base import Array, Initial
 from ccgbo.errors import SettingError
-from ccgbo.model import Data, Model, build_model
+from ccgbo.history import Data
+from ccgbo.model import ExactGP, FitState, Model
 from ccgbo.presets import Settings
 from ccgbo.space import Space
-from ccgbo.surrogate.kernels import get_kernel, squared_distances
+from ccgbo.surrogate.distance import Choices, Metric, embedded_columns
+from ccgbo.surrogate.kernels import get_kernel
 from ccgbo.surrogate.linalg import cholesky, solve
 
 NU = 4.0
@@ -42,37 +46,49 @@ SIGNALS = (1.0, 10.0)  # prior variance, where half of the values are within 0.6
 SCALES = (0.01, 0.07, 0.5)  # of the likelihood, in the same unit
 
 
-class OutlierLoop(SurrogateLoop):
-    def __init__(
-        self,
-        space: Space,
-        seed: int,
-        initial: Initial,
-        settings: Settings,
-        *,
-        alpha: float = 0.05,
-        every: int = 10,  # iterations between classifications
-    ) -> None:
-        if not 0.0 < alpha < 1.0:
-            raise SettingError(f"alpha must be in (0, 1), got {alpha!r}.")
-        if every < 1:
-            raise SettingError(f"every must be >= 1, got {every!r}.")
-        self.alpha, self.every = alpha, every
-        self.outliers: NDArray[np.intp] = np.empty(0, dtype=np.intp)  # rows left out
-        super().__init__(space, seed, initial, settings)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithoutOutliers:
+    """The Gaussian posterior of the inliers, which are told apart at every ``every``-th iteration."""
 
-    def model(self) -> Model:
-        """The Gaussian posterior of the inliers."""
-        data, s, last = self.history.data(), self.settings, self._last
-        if self.t > 0 and self.t % self.every == 0:
-            self.outliers = find_outliers(data.F, data.values, kernel=s.fit.kernel, alpha=self.alpha)
-        keep = np.setdiff1d(np.arange(len(data.values)), self.outliers)
-        kept = Data(data.F[keep], data.values[keep], data.noise[keep])
+    n_initial: int
+    alpha: float = 0.05
+    every: int = 10
+    known: dict[int, NDArray[np.intp]] = field(default_factory=dict, compare=False)  # outliers among the first n
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.alpha < 1.0:
+            raise SettingError(f"alpha must be in (0, 1), got {self.alpha!r}.")
+        if self.every < 1:
+            raise SettingError(f"every must be >= 1, got {self.every!r}.")
+
+    def outliers(self, data: Data, choices: Choices, kernel: str) -> NDArray[np.intp]:
+        """Rows left out: those of the last classification."""
+        t = len(data.values) - self.n_initial
+        n = self.n_initial + t // self.every * self.every
+        if t < self.every:
+            return np.empty(0, dtype=np.intp)
+        if n not in self.known:
+            self.known[n] = find_outliers(data.F[:n], data.values[:n], kernel=kernel, alpha=self.alpha, choices=choices)
+        return self.known[n]
+
+    def build(
+        self,
+        data: Data,
+        choices: Choices,
+        settings: Settings,
+        last: Model | None = None,  # noqa: ARG002
+        state: FitState | None = None,
+        *,
+        refit: bool | None = None,  # noqa: ARG002
+    ) -> Model:
+        keep = np.setdiff1d(np.arange(len(data.values)), self.outliers(data, choices, settings.fit.kernel))
         # the number of rows may shrink, so only the hyperparameters of the last fit are passed on
-        fitted = None if last is None else last.fitted
-        refit = None if fitted is None else type(fitted)(fitted.theta, 0)
-        self._last = build_model(kept, self.space.groups, s.fit, s.outcome, None, refit)
-        return self._last
+        model = ExactGP().build(data[keep], choices, settings, None, state, refit=True)
+        return replace(model, rows=keep[model.rows])
+
+
+def outlier(space: Space, initial: Initial, beta: float, **options: Any) -> Mapping[str, Any]:  # noqa: ARG001
+    return {"surrogate": WithoutOutliers(n_initial=len(initial), **options)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +107,13 @@ def find_outliers(
     *,
     kernel: str = "matern52",
     alpha: float = 0.05,
+    choices: Choices = (),
 ) -> NDArray[np.intp]:
     """Rows that a Student-t GP calls outliers, in order."""
     n = len(values)
     y = _by_median(values)
-    r2 = squared_distances(X, X) / X.shape[1]
+    p = X.shape[1]
+    r2 = Metric(np.ones(p), choices).between(X, X) / embedded_columns(p, choices)
     rho = get_kernel(kernel).rho
     kernels = [signal * rho(r2 / length**2) for signal, length in product(SIGNALS, LENGTHSCALES)]
     fits = [robust_posterior(K, y, scale) for K, scale in product(kernels, SCALES)]

@@ -9,43 +9,55 @@ belief itself underflows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 
-from ccgbo.acquisition import Score
-from ccgbo.bench.baselines.base import Array, Initial, SurrogateLoop
+from ccgbo.acquisition import UCB, BoundAcquisition, Codomain, Context
+from ccgbo.bench.baselines.base import Array, Initial
 from ccgbo.bench.baselines.belief import SD, GaussianBelief, LogBelief
 from ccgbo.errors import SettingError
-from ccgbo.model import Model
-from ccgbo.presets import Settings
 from ccgbo.space import Space
 
 LEAST = 1e-300  # of the surplus, whose logarithm is taken
 
 
-class PriorWeightedLoop(SurrogateLoop):
-    def __init__(
-        self,
-        space: Space,
-        seed: int,
-        initial: Initial,
-        settings: Settings,
-        *,
-        belief: LogBelief | None = None,  # None: a Gaussian at the best initial point
-        sd: float = SD,
-        strength: float = 10.0,  # beta_rho
-    ) -> None:
-        if not strength >= 0.0:
-            raise SettingError(f"strength must be >= 0, got {strength!r}.")
-        super().__init__(space, seed, initial, settings)
-        self.belief = GaussianBelief.at_best(space, initial, sd) if belief is None else belief
-        self.strength = strength
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorWeightedUCB:
+    """The logarithm of UCB's surplus times the fading belief; ``strength`` is beta_rho."""
 
-    def score(self, model: Model, candidates: Array) -> Score:
-        base = super().score(model, candidates)
-        least, power = float(base(candidates).min()), self.strength / max(self.t, 1)
+    beta: float
+    belief: LogBelief
+    strength: float = 10.0
+    codomain: ClassVar[Codomain] = "real"
+    needs_optima: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.strength >= 0.0:
+            raise SettingError(f"strength must be >= 0, got {self.strength!r}.")
+
+    def bind(self, context: Context) -> BoundAcquisition:
+        assert context.candidates is not None
+        base = UCB(beta=self.beta).bind(context)
+        least, power = float(base(context.candidates).min()), self.strength / max(context.t, 1)
 
         def weighted(x: Array) -> Array:
             result: Array = np.log(np.maximum(base(x) - least, LEAST)) + power * self.belief(x)
             return result
 
         return weighted
+
+
+def pibo(
+    space: Space,
+    initial: Initial,
+    beta: float,
+    *,
+    belief: LogBelief | None = None,  # None: a Gaussian at the best initial point
+    sd: float = SD,
+    **options: Any,
+) -> Mapping[str, Any]:
+    belief = GaussianBelief.at_best(space, initial, sd) if belief is None else belief
+    return {"acquisition": PriorWeightedUCB(beta=beta, belief=belief, **options)}

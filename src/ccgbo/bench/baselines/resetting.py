@@ -13,16 +13,14 @@ start of a block the posterior is the prior and every candidate ties: the first,
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-import numpy as np
-
-from ccgbo.acquisition import Score
-from ccgbo.bench.baselines.base import Array, Initial, SurrogateLoop, upper_bound
+from ccgbo.acquisition import BoundAcquisition, Codomain, Context
+from ccgbo.bench.baselines.base import Initial, gaussian, upper_bound
 from ccgbo.errors import SettingError
-from ccgbo.model import Model
-from ccgbo.presets import Settings
 from ccgbo.space import Space
-from ccgbo.surrogate.gp import GP
 
 PAPER_BUDGET = 100
 
@@ -34,36 +32,35 @@ def block_length(eps: float, horizon: int = PAPER_BUDGET) -> int:
     return horizon if eps == 0.0 else math.ceil(min(horizon, 12.0 * eps**-0.25))
 
 
-class ResettingLoop(SurrogateLoop):
-    def __init__(
-        self,
-        space: Space,
-        seed: int,
-        initial: Initial,
-        settings: Settings,
-        *,
-        eps: float = 0.01,
-        block: int | None = None,  # H; None follows eps
-    ) -> None:
-        if block is not None and block < 1:
-            raise SettingError(f"block must be None or >= 1, got {block!r}.")
-        self.block = block_length(eps) if block is None else block
-        super().__init__(space, seed, initial, settings)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResettingUCB:
+    """GP-UCB given the present block of ``block`` (H) iterations; None follows ``eps``."""
 
-    @property
-    def start(self) -> int:
-        """The first observation of the present block."""
-        return 0 if self.t < self.block else self.n_initial + self.t // self.block * self.block
+    beta: float
+    eps: float = 0.01
+    block: int | None = None
+    codomain: ClassVar[Codomain] = "real"
+    needs_optima: ClassVar[bool] = False
 
-    def score(self, model: Model, candidates: Array) -> Score:  # noqa: ARG002
-        gp, first = model.gp, self.start
+    def __post_init__(self) -> None:
+        block_length(self.eps)
+        if self.block is not None and self.block < 1:
+            raise SettingError(f"block must be None or >= 1, got {self.block!r}.")
+
+    def start(self, t: int, n: int) -> int:
+        """The first of n observations that belongs to the present block; the initial design is in the first."""
+        block = block_length(self.eps) if self.block is None else self.block
+        return 0 if t < block else n - t % block
+
+    def bind(self, context: Context) -> BoundAcquisition:
+        posterior, n = gaussian(context.posterior), len(context.posterior.X)
+        first = self.start(context.t, n)
         if first == 0:
-            return upper_bound(gp.predict, self.beta)
-        if first == len(gp.y):
-            return _prior_bound(gp, self.beta)
-        return upper_bound(GP.from_data(gp.kernel, gp.hyper, gp.X[first:], gp.y[first:]).predict, self.beta)
+            return upper_bound(posterior.predict, self.beta)
+        if first == n:
+            return lambda x: self.beta * posterior.prior_std(x)
+        return upper_bound(posterior.restricted(slice(first, None)).predict, self.beta)
 
 
-def _prior_bound(gp: GP, beta: float) -> Score:
-    """The index without any observation: the same everywhere."""
-    return lambda x: np.full(len(x), beta * math.sqrt(gp.hyper.signal))
+def rgp(space: Space, initial: Initial, beta: float, **options: Any) -> Mapping[str, Any]:  # noqa: ARG001
+    return {"acquisition": ResettingUCB(beta=beta, **options)}

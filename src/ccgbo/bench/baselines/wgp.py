@@ -15,14 +15,16 @@ and the kernel, which the source takes as known, is learned from all observation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Score
-from ccgbo.bench.baselines.base import Initial, SurrogateLoop
+from ccgbo.acquisition import BoundAcquisition, Codomain, Context
+from ccgbo.bench.baselines.base import Initial, gaussian
 from ccgbo.errors import SettingError
-from ccgbo.model import Model
-from ccgbo.presets import Settings
 from ccgbo.space import Space
 from ccgbo.surrogate.gp import GP
 
@@ -31,17 +33,21 @@ Array = NDArray[np.float64]
 LARGEST = 1e12  # a noise variance beyond which an observation of unit scale says nothing
 
 
-class WeightedLoop(SurrogateLoop):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedUCB:
     """``eta`` in (0, 1]; 1 is GP-UCB. Our choice, 0.99, halves a weight in 69 steps."""
 
-    def __init__(self, space: Space, seed: int, initial: Initial, settings: Settings, *, eta: float = 0.99) -> None:
-        if not 0.0 < eta <= 1.0:
-            raise SettingError(f"eta must be in (0, 1], got {eta!r}.")
-        self.eta = eta
-        super().__init__(space, seed, initial, settings)
+    beta: float
+    eta: float = 0.99
+    codomain: ClassVar[Codomain] = "real"
+    needs_optima: ClassVar[bool] = False
 
-    def score(self, model: Model, candidates: Array) -> Score:  # noqa: ARG002
-        by_mean, by_variance = weighted_posteriors(model.gp, self.eta)
+    def __post_init__(self) -> None:
+        if not 0.0 < self.eta <= 1.0:
+            raise SettingError(f"eta must be in (0, 1], got {self.eta!r}.")
+
+    def bind(self, context: Context) -> BoundAcquisition:
+        by_mean, by_variance = weighted_posteriors(gaussian(context.posterior), self.eta)
 
         def ucb(x: Array) -> Array:
             return by_mean.predict(x)[0] + self.beta * by_variance.predict(x)[1]
@@ -49,9 +55,13 @@ class WeightedLoop(SurrogateLoop):
         return ucb
 
 
+def wgp(space: Space, initial: Initial, beta: float, **options: Any) -> Mapping[str, Any]:  # noqa: ARG001
+    return {"acquisition": WeightedUCB(beta=beta, **options)}
+
+
 def weighted_posteriors(gp: GP, eta: float) -> tuple[GP, GP]:
     """The posterior whose mean is used, and the one whose variance is; rows of ``gp`` are in the order of time."""
     age = np.arange(len(gp.y))[::-1]  # t - s
-    noise = gp.hyper.noise * eta ** (-1.0 * age), gp.hyper.noise * eta ** (-2.0 * age)
-    first, second = (GP.from_data(gp.kernel, gp.hyper, gp.X, gp.y, np.minimum(each, LARGEST)) for each in noise)
+    noise = gp.noise_variance * eta ** (-1.0 * age), gp.noise_variance * eta ** (-2.0 * age)
+    first, second = (gp.with_noise(np.minimum(each, LARGEST)) for each in noise)
     return first, second

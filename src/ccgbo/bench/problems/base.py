@@ -16,13 +16,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array, Index
 from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.space import Categorical, Float, Int, Space
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Rows = Callable[[Array], Array]  # (n, d) -> (n,)
 
 
@@ -133,7 +131,7 @@ def need(problem: str, module: str) -> Any:
         raise MissingExtraError(f"the benchmark problem {problem} ({module})", "bench") from error
 
 
-def folds(n: int, k: int) -> Iterator[tuple[Indices, Indices]]:
+def folds(n: int, k: int) -> Iterator[tuple[Index, Index]]:
     """Rows to train on and rows to test on, k times; the rows are already in random order."""
     fold = np.arange(n) % k
     for i in range(k):

@@ -8,7 +8,7 @@ Shekel4 and Colville4 stand beside them as well-known shapes. What is maximised:
     PistonCycle7    minus the cycle time of a piston, s
     OTLCircuit6     midpoint voltage of a push-pull circuit, V
 
-Optima are computed to 1e-12 by :func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit.
+Optima are computed to 1e-12 by ``ccgbo.bench.problems.search.maximise_box`` and rounded up in the last digit.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -21,8 +21,9 @@ from functools import partial
 
 import numpy as np
 
+from ccgbo.arrays import Array
 from ccgbo.bench.problems import formulas
-from ccgbo.bench.problems.base import Array, Factory, Problem, Rows, box, negated, point_of
+from ccgbo.bench.problems.base import Factory, Problem, Rows, box, negated, point_of
 from ccgbo.space import Float, Space
 
 BOREHOLE = Space(

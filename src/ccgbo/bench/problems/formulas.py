@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from ccgbo.bench.problems.base import Array
+from ccgbo.arrays import Array
 
 LANGERMANN_A = np.array([[3.0, 5.0], [5.0, 2.0], [2.0, 1.0], [1.0, 4.0], [7.0, 9.0]])
 LANGERMANN_C = np.array([1.0, 2.0, 5.0, 2.0, 3.0])

@@ -17,7 +17,8 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ccgbo.bench.problems.base import Array, Factory, Problem, Rows, box, point_of
+from ccgbo.arrays import Array
+from ccgbo.bench.problems.base import Factory, Problem, Rows, box, point_of
 from ccgbo.bench.problems.search import maximise_box
 
 FEATURES = 512

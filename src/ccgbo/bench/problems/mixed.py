@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from ccgbo.arrays import Array
 from ccgbo.bench.problems import formulas
-from ccgbo.bench.problems.base import Array, Factory, Problem, Rows, folds, need, negated, row_by_row
+from ccgbo.bench.problems.base import Factory, Problem, Rows, folds, need, negated, row_by_row
 from ccgbo.space import Categorical, Float, Int, Space
 
 # -- Reaction4

@@ -5,7 +5,7 @@ Step s uses the learning rate lr / (1 + decay * s). 398 patients train, 171 test
 the order of the rows are fixed, so that equal params give equal values. The value is minus the test error, a
 multiple of 1/171.
 
-The optimum is the best value that :func:`ccgbo.bench.problems.search.search_space` found in 20 000 random
+The optimum is the best value that ``ccgbo.bench.problems.search.search_space`` found in 20 000 random
 and 10 000 local evaluations: two errors.
 """
 
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ccgbo.bench.problems.base import Array, Factory, Problem, need, row_by_row
+from ccgbo.arrays import Array
+from ccgbo.bench.problems.base import Factory, Problem, need, row_by_row
 from ccgbo.space import Float, Int, Space
 
 SPACE = Space(

@@ -16,7 +16,8 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.optimize import minimize
 
-from ccgbo.bench.problems.base import Array, Factory, Problem, need, point_of
+from ccgbo.arrays import Array
+from ccgbo.bench.problems.base import Factory, Problem, need, point_of
 from ccgbo.space import Float, Space
 
 STOCKS = ("AAPL", "JPM", "UNH", "WMT", "XOM")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ccgbo.bench.problems.base import Array, Problem, Rows
+from ccgbo.arrays import Array
+from ccgbo.bench.problems.base import Problem, Rows
 
 
 def maximise_box(

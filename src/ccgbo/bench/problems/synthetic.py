@@ -1,6 +1,6 @@
 """Synthetic problems: the paper's tasks, their embedded versions, families in 1 to 20 dimensions, a set for choosing.
 
-Optima are computed to 1e-12 by :func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit, so
+Optima are computed to 1e-12 by ``ccgbo.bench.problems.search.maximise_box`` and rounded up in the last digit, so
 that rounding never makes a regret negative.
 
 Choices where the source is silent:
@@ -163,8 +163,6 @@ CHOOSING: dict[str, Factory] = {
             "Ackley5": _ackley(5),
             "Michalewicz5": _MICHALEWICZ5,
             "StyblinskiTang4": _styblinski_tang(4),
-            "StyblinskiTang10": _styblinski_tang(10),
-            "Rastrigin4": _rastrigin(4),
         },
         noise_std=0.0,
     ),

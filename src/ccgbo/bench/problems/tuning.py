@@ -30,7 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from ccgbo.bench.problems.base import Array, Factory, Indices, Problem, folds, need, row_by_row
+from ccgbo.arrays import Array, Index
+from ccgbo.bench.problems.base import Factory, Problem, folds, need, row_by_row
 from ccgbo.bench.problems.tuning_best import BEST
 from ccgbo.space import Categorical, Float, Int, Space
 
@@ -116,7 +117,7 @@ def _data(name: str) -> tuple[Array, Array]:
     return np.asarray(X, dtype=np.float64)[order], np.asarray(y, dtype=np.float64)[order]
 
 
-def _standardised(X: Array, train: Indices) -> Array:
+def _standardised(X: Array, train: Index) -> Array:
     out: Array = (X - X[train].mean(0)) / np.maximum(X[train].std(0), 1e-12)
     return out
 
@@ -166,7 +167,7 @@ def knn_wine(params: Mapping[str, Any]) -> float:
     return -score / len(y)
 
 
-def _scaled(X: Array, train: Indices, scaling: str) -> Array:
+def _scaled(X: Array, train: Index, scaling: str) -> Array:
     if scaling == "standard":
         return _standardised(X, train)
     if scaling == "minmax":

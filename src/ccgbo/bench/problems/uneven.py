@@ -2,7 +2,7 @@
 
 Most well-known test functions treat their coordinates alike, and real problems do not. A default chosen on the former
 alone would learn that all lengthscales are equal. Optima are computed to 1e-12 by
-:func:`ccgbo.bench.problems.search.maximise_box` and rounded up in the last digit.
+``ccgbo.bench.problems.search.maximise_box`` and rounded up in the last digit.
 """
 
 from __future__ import annotations

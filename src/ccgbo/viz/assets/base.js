@@ -5,6 +5,8 @@
 "use strict";
 
 const ccgbo = (() => {
+  const MOST_DRAWN = 1800;  // evaluations in a plot; more take seconds and hide each other
+
   // -- small tools
 
   function el(tag, props, ...children) {
@@ -52,6 +54,24 @@ const ccgbo = (() => {
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(digits)));
   }
 
+  function count(n) {
+    return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+  }
+
+  function range(values) {
+    let low = Infinity, high = -Infinity;
+    for (const value of values) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    return [low, high];
+  }
+
+  function everyNth(ids, most) {
+    const step = Math.max(ids.length / most, 1);
+    return Array.from({ length: Math.min(ids.length, most) }, (_, k) => ids[Math.floor(k * step)]);
+  }
+
   // -- the data, looked up by trial
 
   class Data {
@@ -70,7 +90,20 @@ const ccgbo = (() => {
       );
     }
     complete() {
-      return this.trials.id.filter((_, i) => this.trials.state[i] === "complete");
+      this.told = this.told || this.trials.id.filter((_, i) => this.trials.state[i] === "complete");
+      return this.told;
+    }
+    // The evaluations that plots show as dots and lines: all, or the best, the latest and every n-th of the others.
+    drawn() {
+      if (this.shown) return this.shown;
+      const ids = this.complete();
+      if (ids.length <= MOST_DRAWN) return (this.shown = ids);
+      const some = Math.floor(MOST_DRAWN / 6);
+      const sorted = [...ids].sort((a, b) => (this.better(this.value(a), this.value(b)) ? -1 : 1));
+      const keep = new Set([...sorted.slice(0, some), ...ids.slice(-some)]);
+      const others = ids.filter((id) => !keep.has(id));
+      for (const id of everyNth(others, MOST_DRAWN - keep.size)) keep.add(id);
+      return (this.shown = ids.filter((id) => keep.has(id)));
     }
     value(id) {
       return this.trials.value[this.row.get(id)];
@@ -79,12 +112,15 @@ const ccgbo = (() => {
       const found = this.credit.get(id);
       return found === undefined ? null : found.credit;
     }
+    at(j, id) {
+      return this.trials.at[j][this.row.get(id)];
+    }
+    setting(j, id) {
+      const at = this.at(j, id), p = this.study.parameters[j];
+      return at === null || p.type !== "categorical" ? at : p.choices[at];
+    }
     params(id) {
-      const i = this.row.get(id);
-      return this.names
-        .map((name, j) => [name, this.trials.params[j][i], this.trials.at[j][i]])
-        .filter((entry) => entry[2] !== null)
-        .map(([name, value]) => [name, value]);
+      return this.names.map((name, j) => [name, j]).filter(([, j]) => this.at(j, id) !== null).map(([name, j]) => [name, this.setting(j, id)]);
     }
     hover(id) {
       const lines = [`<b>trial ${id}</b>`, `value ${number(this.value(id))}`];
@@ -100,5 +136,5 @@ const ccgbo = (() => {
     }
   }
 
-  return { Data, arrange, el, fill, label, number, say, short };
+  return { Data, arrange, count, el, everyNth, fill, label, number, range, say, short };
 })();

@@ -1,35 +1,38 @@
 // Follows a study: asks every second whether anything changed, fetches what did, and sends what is told by hand.
+// Trials come whole once and then as changes since the version that is here.
 "use strict";
 
 (() => {
-  const { card, el, fill, number, params } = ccgbo;
+  const { card, el, fill, number, options, params, say } = ccgbo;
   const SECRET = document.querySelector('meta[name="page-secret"]').content;
   const MOST_PENDING = 24;  // forms shown at once
   const PERIOD = 1000;  // milliseconds between two looks
+  const CALM = 30;  // looks without news after which there are half as many
+  const LISTING = 2;  // looks between two lists of the studies
   const title = document.getElementById("title");
   const chooser = document.getElementById("study");
   const live = document.getElementById("live");
+  const trouble = document.getElementById("trouble");
+  const views = document.getElementById("views");
 
-  async function get(address, name) {
-    const answer = await fetch(name === undefined ? address : `${address}?${new URLSearchParams({ study: name })}`);
-    const body = await answer.json();
-    if (!answer.ok) throw new Error(body.error || answer.statusText);
+  async function answerOf(answer) {
+    const text = await answer.text();
+    let body = null;
+    try { body = JSON.parse(text); } catch { /* plain text says it */ }
+    if (!answer.ok) throw new Error((body && body.error) || text.trim() || answer.statusText);
     return body;
   }
 
+  async function get(address, query) {
+    return answerOf(await fetch(query === undefined ? address : `${address}?${new URLSearchParams(query)}`));
+  }
+
   async function post(address, body) {
-    const answer = await fetch(address, {
+    return answerOf(await fetch(address, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Page-Secret": SECRET },
       body: JSON.stringify(body),
-    });
-    const text = await answer.text();
-    if (!answer.ok) {
-      let why = text;
-      try { why = JSON.parse(text).error; } catch { /* plain text says it */ }
-      throw new Error(why);
-    }
-    return JSON.parse(text);
+    }));
   }
 
   // -- work by hand
@@ -62,11 +65,11 @@
       button.disabled = true;
       try {
         const answer = await post(address, { study: this.nameOf(), ...body });
-        await this.refresh();
+        await this.refresh();  // what is wrong then is said elsewhere: what was done is done
         this.say(done(answer));
         return true;
       } catch (error) {
-        this.say(error.message, true);
+        this.say(wordsOf(error), true);
         return false;
       } finally {
         button.disabled = false;
@@ -130,14 +133,16 @@
       this.rest.textContent = pending.length > waiting.length ? `and ${pending.length - waiting.length} more` : "";
       const shown = new Set(waiting);
       for (const [id, node] of this.items) {
-        if (shown.has(id)) continue;
+        if (shown.has(id) && node.point === JSON.stringify(data.params(id))) continue;  // another point: another file
         node.remove();
         this.items.delete(id);
       }
       for (const id of waiting) {
         if (this.items.has(id)) continue;
-        this.items.set(id, this.pending(id, data.params(id)));
-        this.list.append(this.items.get(id));
+        const node = this.pending(id, data.params(id));
+        node.point = JSON.stringify(data.params(id));
+        this.items.set(id, node);
+        this.list.append(node);
       }
       this.parameters = data.study.parameters;
       const shape = JSON.stringify(this.parameters);
@@ -201,70 +206,133 @@
 
   const how = el("div");
   let current = null;  // name of the study
-  let seen = { revision: -1, analysis: -1 };
+  let seen = { revision: "", analysis: "" };
   let study = null, analysis = null;
-  const bench = new Bench(() => current, () => look());
-  const update = ccgbo.build(document.getElementById("views"), { before: [bench.node], after: [card(12, "How to reproduce it", null, how)] });
+  let calm = 0, looks = 0;  // looks without news, all looks
+  const bench = new Bench(() => current, () => lookAndSay());
+  const update = ccgbo.build(views, { before: [bench.node], after: [card(12, "How to reproduce it", null, how)] });
 
-  function status(text, kind) {
-    if (live.textContent === text) return;
-    live.textContent = text;
-    live.className = `live ${kind}`;
+  function wordsOf(error) {
+    return error instanceof TypeError ? "the dashboard does not answer: it was ended, or the connection is lost." : error.message;
+  }
+
+  // Either all is well, or what is wrong stands above what was last read.
+  function status(error) {
+    const text = error === null ? "live" : error instanceof TypeError ? "connection lost, trying again" : "not up to date";
+    if (live.textContent !== text) {
+      live.textContent = text;
+      live.className = `live ${error === null ? "on" : "off"}`;
+    }
+    trouble.hidden = error === null;
+    const words = error === null ? "" : wordsOf(error);
+    say(trouble, words && `${words[0].toUpperCase()}${words.slice(1)}${study === null ? "" : " Below is what was read last."}`);
+    views.classList.toggle("stale", error !== null && study !== null);
+  }
+
+  // What changed, put in its place; false where it does not belong to what is here.
+  function merge(changes) {
+    if (changes.since === null) {
+      study = changes;
+      return true;
+    }
+    if (study === null || changes.since !== study.revision) return false;
+    const { trials } = study, { trials: news } = changes;
+    const row = new Map(trials.id.map((id, i) => [id, i]));
+    news.id.forEach((id, k) => {
+      const i = row.has(id) ? row.get(id) : trials.id.length;
+      for (const key of ["id", "state", "value"]) trials[key][i] = news[key][k];
+      trials.at.forEach((column, j) => { column[i] = news.at[j][k]; });
+      for (const key of ["error", "why"]) {
+        if (id in news[key]) trials[key][id] = news[key][id];
+        else delete trials[key][id];
+      }
+    });
+    Object.assign(study, { best: changes.best, revision: changes.revision });
+    return true;
   }
 
   async function look() {
     const name = current;
-    const now = await get("/api/pulse", name);
+    const now = await get("/api/pulse", { study: name });
+    if (name !== current) return;
     const jobs = [];
-    if (now.revision !== seen.revision) jobs.push(get("/api/study", name).then((body) => { study = body; }));
-    if (now.analysis !== seen.analysis) jobs.push(get("/api/analysis", name).then((body) => { analysis = body; }));
+    if (now.revision !== seen.revision) {
+      const since = study === null ? "" : study.revision;
+      jobs.push(get("/api/study", { study: name, since }).then((body) => {
+        if (name === current && merge(body)) seen.revision = body.revision;
+      }));
+    }
+    if (now.analysis !== seen.analysis) {
+      jobs.push(get("/api/analysis", { study: name }).then((body) => {
+        if (name !== current) return;
+        analysis = body;
+        seen.analysis = now.analysis;
+      }));
+    }
     await Promise.all(jobs);
-    if (name !== current || !jobs.length) return;
-    seen = now;
-    bench.update(update(study, analysis));
+    calm = jobs.length ? 0 : calm + 1;
+    if (name !== current || !jobs.length || study === null) return;
+    const data = update(study, analysis);
+    bench.update(data);
+    const option = chooser.options[chooser.selectedIndex];
+    if (option) say(option, titleOf(name, data.complete().length));
+  }
+
+  async function lookAndSay() {
+    try {
+      if (looks % LISTING === 0 || !trouble.hidden || current === null) await listStudies();
+      looks += 1;
+      if (current !== null) await look();
+      if (current !== null) status(null);
+    } catch (error) {
+      calm = 0;
+      status(error);
+    }
   }
 
   async function follow() {
-    try {
-      if (current === null) await listStudies();
-      if (current !== null) {
-        await look();
-        status("live", "on");
-      }
-    } catch (error) {
-      status(error instanceof TypeError ? "connection lost, trying again" : error.message, "off");
-    }
-    setTimeout(follow, document.hidden ? 5 * PERIOD : PERIOD);
+    const began = performance.now();
+    await lookAndSay();
+    const took = performance.now() - began;  // a server that has much to do is asked less often
+    const period = document.hidden ? 5 * PERIOD : calm > CALM ? 2 * PERIOD : PERIOD;
+    setTimeout(follow, Math.max(period, 3 * took));
+  }
+
+  function titleOf(name, n) {
+    return `${name} (${n})`;
   }
 
   async function listStudies() {
     const found = await get("/api/studies");
     const names = found.studies.map((s) => s.name);
+    const titles = found.studies.map((s) => titleOf(s.name, s.n_complete));
     document.title = `${found.file} · ccgbo`;
-    fill(chooser, ...found.studies.map((s, i) => el("option", { value: String(i) }, `${s.name} (${s.n_complete})`)));
-    if (!names.length) {
-      status("this file has no study yet", "off");
-      return;
+    if (current === null && names.length) {
+      const wanted = new URLSearchParams(location.search).get("study");
+      choose(names.includes(wanted) ? wanted : names[0]);
     }
-    const wanted = new URLSearchParams(location.search).get("study");
-    const index = Math.max(names.indexOf(wanted), 0);
-    chooser.selectedIndex = index;
-    chooser.onchange = () => {
-      choose(names[chooser.selectedIndex]);
-      look().then(() => status("live", "on"), (error) => status(error.message, "off"));
-    };
-    choose(names[index]);
+    if (current !== null && !names.includes(current)) {
+      names.push(current);
+      titles.push(`${current} (deleted)`);
+    }
+    options(chooser, names, current, titles);
+    if (!names.length) status(new Error(`the file ${found.file} has no study yet. It is shown here once there is one.`));
   }
+
+  chooser.onchange = () => {
+    choose(chooser.values[chooser.selectedIndex]);
+    lookAndSay();
+  };
 
   function choose(name) {
     current = name;
-    seen = { revision: -1, analysis: -1 };
+    seen = { revision: "", analysis: "" };
     study = null;
     analysis = null;
     title.textContent = name;
     history.replaceState(null, "", `?${new URLSearchParams({ study: name })}`);
     bench.forget();
-    get("/api/reproduction", name).then((info) => ccgbo.reproduce(how, info), () => fill(how));
+    get("/api/reproduction", { study: name }).then((info) => ccgbo.reproduce(how, info), () => fill(how));
   }
 
   follow();

@@ -2,9 +2,9 @@
 "use strict";
 
 ccgbo.plots = (() => {
-  const { el, label, number, short } = ccgbo;
+  const { el, everyNth, label, number, range, short } = ccgbo;
   const BLUE = "#0072B2", RED = "#D55E00", GREEN = "#009E73", GREY = "#7b8794", INK = "#1f2933";
-  const LAYERS = {
+  const LAYERS = {  // of a map: title, colours
     mean: ["predicted value", "Viridis"],
     std: ["uncertainty (standard deviation)", "Cividis"],
     credit: ["credit field", "Cividis"],
@@ -68,19 +68,29 @@ ccgbo.plots = (() => {
     };
   }
 
-  function progress(data) {
-    const ids = data.complete();
-    let best = null;
-    const line = ids.map((id) => {
+  // Where the best value changed, and the end: the line between is the same with every evaluation in it.
+  function bestSoFar(data) {
+    const x = [], y = [];
+    for (const id of data.complete()) {
       const value = data.value(id);
-      if (best === null || data.better(value, best)) best = value;
-      return best;
-    });
+      if (y.length && !data.better(value, y[y.length - 1])) continue;
+      x.push(id);
+      y.push(value);
+    }
+    if (x.length) {
+      x.push(data.complete()[data.complete().length - 1]);
+      y.push(y[y.length - 1]);
+    }
+    return { x, y };
+  }
+
+  function progress(data) {
+    const ids = data.drawn();
     const credit = ids.map((id) => data.creditOf(id));
-    const failed = data.trials.id.filter((_, i) => data.trials.state[i] === "failed");
+    const failed = everyNth(data.trials.id.filter((_, i) => data.trials.state[i] === "failed"), 500);
     const known = credit.some((c) => c !== null);
     const traces = [
-      { type: "scatter", mode: "lines", x: ids, y: line, line: { shape: "hv", color: BLUE, width: 2 }, hoverinfo: "skip" },
+      { type: "scatter", mode: "lines", ...bestSoFar(data), line: { shape: "hv", color: BLUE, width: 2 }, hoverinfo: "skip" },
       dots(data, ids, ids.map((id) => data.value(id)), ids),
     ];
     traces[1].marker.color = known ? credit.map((c) => (c === null ? 0 : c)) : GREY;
@@ -110,9 +120,9 @@ ccgbo.plots = (() => {
 
   function map(data, cut, layer) {
     const [title, colorscale] = LAYERS[layer];
-    const ids = data.complete();
+    const ids = data.drawn();
     const [i, j] = [data.names.indexOf(cut.x.name), data.names.indexOf(cut.y.name)];
-    const at = (k) => ids.map((id) => data.trials.at[k][data.row.get(id)]);
+    const at = (k) => ids.map((id) => data.at(k, id));
     const traces = [
       {
         type: "heatmap", x: cut.x.at, y: cut.y.at, z: cut.layers[layer], colorscale, hoverongaps: false,
@@ -127,16 +137,16 @@ ccgbo.plots = (() => {
 
   function share(values) {
     const real = values.filter((v) => v !== null);
-    const [low, high] = [Math.min(...real), Math.max(...real)];
+    const [low, high] = range(real);
     return values.map((v) => (v === null ? null : high > low ? (v - low) / (high - low) : 1));
   }
 
   function slice(data, cut) {
     const { x, layers } = cut;
     const mode = x.labels.length ? "markers" : "lines";
-    const ids = data.complete();
+    const ids = data.drawn();
     const k = data.names.indexOf(x.name);
-    const at = ids.map((id) => data.trials.at[k][data.row.get(id)]);
+    const at = ids.map((id) => data.at(k, id));
     const plain = { type: "scatter", hoverinfo: "skip" };
     const traces = [];
     if (mode === "lines") {
@@ -156,10 +166,13 @@ ccgbo.plots = (() => {
     const lower = { type: "scatter", mode, x: x.at, yaxis: "y2" };
     traces.push({ ...lower, y: layers.credit, line: { color: RED, width: 1.5 }, marker: { color: RED, size: 7 },
       hovertemplate: "credit field %{y:.2f}<extra></extra>" });
-    traces.push({ ...lower, y: share(layers.weighted), line: { color: GREEN, width: 2 }, marker: { color: GREEN, symbol: "square", size: 7 },
-      hovertemplate: "acquisition with credit, share of its maximum %{y:.2f}<extra></extra>" });
-    traces.push({ ...lower, y: share(layers.base), line: { color: GREEN, width: 1.2, dash: "dot" }, marker: { color: GREEN, symbol: "x", size: 6 },
-      hovertemplate: "acquisition without credit, share of its maximum %{y:.2f}<extra></extra>" });
+    const acts = data.analysis.acts;
+    traces.push({ ...lower, y: share(acts ? layers.weighted : layers.base), line: { color: GREEN, width: 2 }, marker: { color: GREEN, symbol: "square", size: 7 },
+      hovertemplate: `acquisition${acts ? " with credit" : ""}, share of its maximum %{y:.2f}<extra></extra>` });
+    if (acts) {
+      traces.push({ ...lower, y: share(layers.base), line: { color: GREEN, width: 1.2, dash: "dot" }, marker: { color: GREEN, symbol: "x", size: 6 },
+        hovertemplate: "acquisition without credit, share of its maximum %{y:.2f}<extra></extra>" });
+    }
     return [traces, layout({
       margin: { l: 48, r: 8, t: 6, b: 40 },
       xaxis: { ...axisOf(x), anchor: "y2" },
@@ -178,7 +191,10 @@ ccgbo.plots = (() => {
     };
     return [[trace], layout({
       xaxis: { title: { text: "after this many observations" }, showgrid: false },
-      yaxis: { title: { text: "observation" }, showgrid: false },
+      yaxis: {
+        title: { text: rows.length < history.of ? `the ${rows.length} with the most credit` : "observation" }, showgrid: false,
+        showticklabels: rows.length === history.of,
+      },
     })];
   }
 
@@ -189,11 +205,11 @@ ccgbo.plots = (() => {
     return (at - p.low) / (p.high - p.low);
   }
 
-  function parallel(data) {
+  function parallel(data, width) {
     const shown = data.study.parameters.map((p, j) => [p, j]).filter(([p]) => p.searched);
-    const ids = data.complete();
+    const ids = data.drawn();
     const values = ids.map((id) => data.value(id));
-    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const [low, high] = range(values);
     const order = ids.map((_, i) => i).sort((a, b) => (data.better(values[a], values[b]) ? 1 : -1));
     const bins = Math.min(8, ids.length);
     const traces = [];
@@ -205,7 +221,7 @@ ccgbo.plots = (() => {
       for (const i of part) {
         const text = data.hover(ids[i]);
         shown.forEach(([p, j], k) => {
-          const at = data.trials.at[j][data.row.get(ids[i])];
+          const at = data.at(j, ids[i]);
           if (at === null) return;  // inactive: the line passes by
           trace.x.push(k);
           trace.y.push(unitOf(p, at));
@@ -225,9 +241,13 @@ ccgbo.plots = (() => {
       else [[0, p.low], [1, p.high]].forEach(([y, text]) => mark(k, y, number(text, 4)));
     });
     if (ids.length) [[0, low], [1, high]].forEach(([y, text]) => mark(shown.length, y, number(text, 4)));
+    // names stand upright below their axes where there is room, and else slant to the right, away from the edge
+    const widest = Math.max(...shown.map(([p]) => Math.min([...p.name].length, 14)), 5) * 7;
+    const slanted = widest > (width - 84) / (shown.length + 0.2);
     return [traces, layout({
-      margin: { l: 24, r: 60, t: 30, b: 44 },
+      margin: { l: slanted ? 24 : Math.max(24, widest / 2), r: 60, t: 30, b: 44 },
       xaxis: {
+        tickangle: slanted ? 40 : 0,
         tickvals: [...shown.map((_, k) => k), shown.length], ticktext: [...shown.map(([p]) => short(p.name, 14)), "<b>value</b>"],
         range: [-0.08, shown.length + 0.12], gridcolor: "#9aa5b1",
       },
@@ -290,7 +310,7 @@ ccgbo.plots = (() => {
         this.queued = false;
         if (this.make === null) return;
         if (!window.Plotly) return setTimeout(() => this.draw(), 50);  // it is large and may still be loading
-        const [traces, lay] = this.make();
+        const [traces, lay] = this.make(this.node.clientWidth);
         this.make = null;
         Plotly.react(this.node, traces, lay, this.config);
       }));

@@ -40,9 +40,10 @@ ccgbo.Table = (() => {
         ["state", "state", (id) => data.trials.state[data.row.get(id)]],
         ["value", "value", (id) => data.value(id)],
         ["credit", "credit", (id) => data.creditOf(id)],
-        ...data.names.map((name, j) => [`p${j}`, name, (id) => data.trials.at[j][data.row.get(id)], (id) => data.trials.params[j][data.row.get(id)]]),
+        ...data.names.map((name, j) => [`p${j}`, name, (id) => data.at(j, id), (id) => data.setting(j, id)]),
       ];
-      const keys = JSON.stringify([data.study.name, ...this.columns.map((c) => c[1])]);
+      const series = (data.study.revision || "").split(".")[0];  // another one where the file was replaced
+      const keys = JSON.stringify([data.study.name, series, ...this.columns.map((c) => c[1])]);
       if (keys !== this.keys) {  // another study
         this.keys = keys;
         this.lines = new Map();
@@ -100,9 +101,9 @@ ccgbo.Table = (() => {
       if (!this.lines.has(id)) {
         const cells = this.columns.map(([key]) => el("td", { class: this.numeric(key) ? "num" : "" }));
         cells[1].append(el("span"));
-        const error = el("span");
+        const error = el("span", { class: "error" });
         const why = this.data.trials.why[id];
-        const button = why ? el("button", { type: "button", "aria-label": `why trial ${id}`, onclick: () => this.explain(id, why) }, "why?") : null;
+        const button = why ? el("button", { type: "button", "aria-label": `why suggested? trial ${id}`, onclick: () => this.explain(id, why) }, "why suggested?") : null;
         this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, button)), cells, error });
       }
       const { row, cells, error } = this.lines.get(id);
@@ -119,7 +120,7 @@ ccgbo.Table = (() => {
       return row;
     }
     explain(id, why) {
-      fill(this.dialog, el("h2", null, `Why trial ${id}?`), el("pre", null, why),
+      fill(this.dialog, el("h2", null, `Why was trial ${id} suggested?`), el("pre", null, why),
         el("form", { method: "dialog" }, el("button", { class: "primary" }, "close")));
       this.dialog.showModal();
     }
@@ -143,7 +144,7 @@ ccgbo.Table = (() => {
     };
     const head = ["id", "state", "value", "credit", ...data.names, "error"];
     const lines = data.trials.id.map((id, i) =>
-      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.trials.params[j][i]), data.trials.error[id]].map(quote).join(","));
+      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.setting(j, id)), data.trials.error[id]].map(quote).join(","));
     return [head.map(quote).join(","), ...lines].join("\r\n") + "\r\n";
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 Object.assign(ccgbo, (() => {
-  const { Data, Table, arrange, el, fill, number } = ccgbo;
+  const { Data, Table, arrange, count, el, fill, number, say } = ccgbo;
   const { LAYERS, Plot, blank, importance, map, overTime, parallel, progress, slice } = ccgbo.plots;
 
   function card(span, title, note, ...children) {
@@ -30,8 +30,8 @@ Object.assign(ccgbo, (() => {
       node,
       tile("best value", number(best), best === null ? "no value yet" : `trial ${study.best}, ${study.direction}d`),
       tile("recommended", rec ? number(rec.mean) : "–", rec ? `trial ${rec.id}, ± ${number(rec.std, 2)} by the model` : wait),
-      tile("trials", String(states.complete), `complete · ${states.pending} pending · ${states.failed} failed`),
-      tile("estimated optimum", number(analysis.proxy), rec ? "mean of the maxima of posterior paths" : wait)
+      tile("trials", String(study.trials.id.length), `${states.complete} complete · ${states.pending} pending · ${states.failed} failed`),
+      tile("estimated optimum", number(analysis.proxy), rec ? `mean of the ${study.direction === "maximize" ? "maxima" : "minima"} of posterior paths` : wait)
     );
   }
 
@@ -93,46 +93,76 @@ Object.assign(ccgbo, (() => {
 
   // -- the page
 
+  // What was left out of the pictures, in words; empty where nothing was.
+  function thinned(data) {
+    const { n, of } = data.analysis;
+    const [drawn, all] = [data.drawn().length, data.complete().length];
+    const parts = [];
+    if (drawn < all) {
+      parts.push(`The plots show ${count(drawn)} of ${count(all)} evaluations: the best, the latest and every n-th of the others. ` +
+        "The line of the best so far, the table and the downloads have all of them.");
+    }
+    if (n < of) parts.push(`The model is of ${count(n)} of ${count(of)} observations, the best and the latest; the others have no credit.`);
+    return parts.join(" ");
+  }
+
+  // Two parameters to choose: whatever is chosen first, the second offers only those that it has a map with.
   class MapView {
     constructor() {
-      const changed = () => this.draw();
-      this.x = el("select", { onchange: changed, "aria-label": "across" });
-      this.y = el("select", { onchange: changed, "aria-label": "up" });
-      this.layer = el("select", { onchange: changed, "aria-label": "what is shown" },
-        ...Object.entries(LAYERS).map(([key, [title]]) => el("option", { value: key }, title)));
+      this.x = el("select", { onchange: () => { this.offer(); this.draw(); }, "aria-label": "across" });
+      this.y = el("select", { onchange: () => this.draw(), "aria-label": "up" });
+      this.layer = el("select", { onchange: () => this.draw(), "aria-label": "what is shown" });
       this.plot = new Plot("map of the model with the observations", "tall");
       this.note = el("p", { class: "note" });
       this.node = el("div", { class: "filling" }, el("div", { class: "controls" }, this.layer, el("label", null, "across ", this.x), el("label", null, "up ", this.y)), this.note, this.plot.node);
-      this.names = "";
+      this.maps = [];
     }
     update(data) {
       this.data = data;
-      const maps = data.analysis.maps || [];
-      const axes = new Map(maps.flatMap((m) => [[m.x.name, m.x], [m.y.name, m.y]]));
-      const names = [...axes.keys()].sort((a, b) => axes.get(a).labels.length - axes.get(b).labels.length);  // numbers first
-      if (JSON.stringify([...names].sort()) !== this.names) {
-        this.names = JSON.stringify([...names].sort());
-        for (const [select, i] of [[this.x, 0], [this.y, 1]]) {
-          fill(select, ...names.map((name, k) => el("option", { value: String(k) }, name)));
-          select.selectedIndex = Math.min(i, names.length - 1);
-        }
-        this.order = names;
-      }
+      const given = data.analysis.maps || [];
+      const labels = (m) => m.x.labels.length + m.y.labels.length;
+      this.maps = [...given].sort((a, b) => labels(a) - labels(b));  // numbers first
+      const names = [...new Set(this.maps.flatMap((m) => [m.x.name, m.y.name]))];
+      const [x, y] = [chosen(this.x), chosen(this.y)];
+      options(this.x, names, names.includes(x) ? x : names[0]);
+      this.offer(y);
+      const layers = Object.entries(LAYERS).filter(([key]) => key !== "weighted" || data.analysis.acts !== false);
+      options(this.layer, layers.map(([key]) => key), chosen(this.layer) || layers[0][0], layers.map(([, [title]]) => title));
       this.draw();
     }
+    partners(name) {
+      return this.maps.filter((m) => m.x.name === name || m.y.name === name).map((m) => (m.x.name === name ? m.y.name : m.x.name));
+    }
+    offer(wanted = chosen(this.y)) {
+      const names = this.partners(chosen(this.x));
+      options(this.y, names, names.includes(wanted) ? wanted : names[0]);
+    }
     draw() {
-      const maps = this.data.analysis.maps || [];
-      const [x, y] = [this.x, this.y].map((s) => (this.order || [])[s.selectedIndex]);
-      let cut = maps.find((m) => m.x.name === x && m.y.name === y);
+      const [x, y] = [chosen(this.x), chosen(this.y)];
+      let cut = this.maps.find((m) => m.x.name === x && m.y.name === y);
       if (!cut) {
-        const turned = maps.find((m) => m.x.name === y && m.y.name === x);
+        const turned = this.maps.find((m) => m.x.name === y && m.y.name === x);
         if (turned) cut = transpose(turned);
       }
-      this.note.textContent = cut
-        ? "The other parameters are held at the recommended point; dots are the observations, sized by credit."
-        : maps.length ? "Choose two different parameters." : this.data.analysis.story ? "A map needs two parameters." : "";
-      this.plot.set(() => (cut ? map(this.data, cut, this.layer.value) : blank(this.data.analysis.maps ? "" : "being computed …")));
+      const { maps, message, recommended } = this.data.analysis;
+      const rec = recommended && this.data.row.has(recommended.id) ? new Map(this.data.params(recommended.id)) : new Map();
+      say(this.note, cut
+        ? `The other parameters are held at the ${rec.has(x) && rec.has(y) ? "recommended point" : "best predicted evaluation that has both"}; dots are the observations, sized by credit.`
+        : maps ? "A map needs two parameters that some evaluation has both of." : "");
+      this.plot.set(() => (cut ? map(this.data, cut, chosen(this.layer)) : blank(maps ? "" : message || "being computed …")));
     }
+  }
+
+  function chosen(select) {
+    return select.selectedIndex < 0 ? undefined : select.values[select.selectedIndex];
+  }
+
+  // Options are made anew only where they differ: an open list must not close at every update.
+  function options(select, values, wanted, titles = values) {
+    if (JSON.stringify(select.values) !== JSON.stringify(values)) fill(select, ...titles.map((title, i) => el("option", { value: String(i) }, title)));
+    else titles.forEach((title, i) => say(select.options[i], title));
+    select.values = values;
+    select.selectedIndex = values.indexOf(wanted);
   }
 
   function transpose(cut) {
@@ -169,18 +199,18 @@ Object.assign(ccgbo, (() => {
       importance: new Plot("importance of each parameter", "tall"),
     };
     const mapView = new MapView(), slices = new Slices(), table = new Table();
-    fill(root, tilesNode, el("div", { class: "grid views" },
+    const thin = el("p", { class: "note thinned", role: "note" }), overTimeNote = el("p", { class: "note" }), guidance = el("div");
+    fill(root, tilesNode, thin, el("div", { class: "grid views" },
       ...before,
       card(8, "Progress", "Each dot is an evaluation; the larger and brighter, the more credit it has now.",
         legend(["line blue", "best so far"], ["dot", "evaluation"], ["cross", "failed"], ["line red dotted", "estimated optimum"]), plots.progress.node),
       card(4, "Best and recommended", "Recommended: the evaluated point with the best predicted value, the safer choice when values are noisy.", settingsNode),
       card(5, "The credit story", null, storyNode),
       card(7, "Inside the model", null, mapView.node),
-      card(6, "Credit over time", "Which observations (rows) steered the search, after how many observations (columns).", plots.overTime.node),
+      card(6, "Credit over time", null, overTimeNote, plots.overTime.node),
       card(6, "Parameter importance", "The share of the predicted variation that each takes part in (total Sobol index of the model).", plots.importance.node),
       card(12, "Along each parameter", "The other parameters are held at the recommended point.",
-        legend(["line blue", "prediction, 95 % band"], ["dot red", "observation, sized by credit"], ["line red", "credit field"],
-          ["line green", "acquisition with credit"], ["line green dotted", "without credit"]), slices.node),
+        guidance, slices.node),
       card(12, "All evaluations", "One line per trial, the best darkest.", plots.parallel.node),
       card(12, "All trials", null, table.node),
       ...after
@@ -190,8 +220,13 @@ Object.assign(ccgbo, (() => {
       tiles(tilesNode, data);
       settings(settingsBody, data);
       story(storyNode, data);
+      say(thin, thinned(data));
+      const acts = data.analysis.acts !== false;  // unknown: not claimed to be off either
+      say(overTimeNote, `How much credit each observation (rows) had, after how many observations (columns).${acts ? "" : " Credit did not act on this search: it is shown only."}`);
+      fill(guidance, legend(["line blue", "prediction, 95 % band"], ["dot red", "observation, sized by credit"], ["line red", "credit field"],
+        ...(acts ? [["line green", "acquisition with credit"], ["line green dotted", "without credit"]] : [["line green", "acquisition"]])));
       plots.progress.set(() => progress(data));
-      plots.parallel.set(() => parallel(data));
+      plots.parallel.set((width) => parallel(data, width));
       const { over_time, importance: shares, message } = data.analysis;
       const wait = message || "being computed …";
       plots.overTime.set(() => (over_time ? overTime(over_time) : blank(wait)));
@@ -203,5 +238,5 @@ Object.assign(ccgbo, (() => {
     };
   }
 
-  return { build, card, params, reproduce };
+  return { build, card, options, params, reproduce };
 })());

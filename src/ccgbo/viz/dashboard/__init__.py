@@ -1,8 +1,10 @@
 """A local web page that follows a study live.
 
 guard.py    who may ask: host, token, cross-site posts, headers
-follow.py   a study as the page sees it: trials at once, the model's part as far as it is known
+limits.py   how much of it one visitor can take: connections, time, lines in the log
+follow.py   the file and its studies as the page sees them: trials at once, the model's part as far as it is known
 analyst.py  the model's part, in a process of its own
+words.py    messages without the folder of the file
 app.py      the addresses
 serve.py    the process
 """

@@ -1,11 +1,13 @@
 """The model's part of the page, in a process of its own: it needs a processor for seconds, and no request may wait.
 
-    dashboard                      python -m ccgbo.viz.dashboard.analyst FILE
+    dashboard                      the child: main(FILE)
     name of a study, as JSON  -->
                               <--  the analysis so far, one line of JSON per stage
                               <--  an empty line
 
-The child works at a low priority and ends when its input does, so it cannot outlive the dashboard.
+The child works at the lowest priority and ends when its input does, so it cannot outlive the dashboard. It imports what
+its parent would import and nothing from the current folder: ``python -m`` would look there first, and a folder with a
+study may hold anybody's files.
 """
 
 from __future__ import annotations
@@ -16,15 +18,17 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ccgbo.errors import CcgboError
 from ccgbo.study import Study
+from ccgbo.viz.dashboard.words import without_folder
 from ccgbo.viz.payload import analysis_stages, to_json
 
-NICENESS = 10
+NICENESS = 19
+CHILD = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main(sys.argv[2])"
 
 
 class Analyst:
@@ -64,10 +68,9 @@ class Analyst:
         if self._process is not None and self._process.poll() is not None:
             self._let_go()
         if self._process is None:
-            command = [sys.executable, "-m", __name__, str(self._path)]
             # its own session: Ctrl-C is for the dashboard, which then closes it
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+                child_command(self._path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )
         return self._process
 
@@ -87,6 +90,22 @@ class Analyst:
         self._process = None
 
 
+def child_command(path: Path) -> list[str]:
+    """The same interpreter with the same modules, whatever lies in the current folder."""
+    flags = ["-P"]  # nothing in front of the import path; PYTHONPATH, where it is set, is in what is passed on
+    flags += ["-E"] if sys.flags.ignore_environment else []
+    flags += ["-s"] if sys.flags.no_user_site else []
+    code = CHILD.format(module=Analyst.__module__)
+    return [sys.executable, *flags, "-c", code, json.dumps(import_path(sys.path)), str(path)]
+
+
+def import_path(path: Sequence[str]) -> list[str]:
+    """An import path without the current folder; it comes last if this package itself lies in it."""
+    here, home = Path().resolve(), Path(__file__).parents[3]
+    out = [entry for entry in path if Path(entry).resolve() != here]
+    return out if home.resolve() != here else [*out, str(home)]
+
+
 def analyse(path: Path, name: str, known: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The stages of an analysis; what is not there yet is taken from the one before."""
     try:
@@ -95,13 +114,15 @@ def analyse(path: Path, name: str, known: dict[str, Any]) -> Iterator[dict[str, 
         for stage in analysis_stages(optimizer):
             yield stage if "message" in stage else known | stage
     except CcgboError as error:
-        yield {"message": str(error)}
+        yield {"message": without_folder(str(error), path)}
     except Exception:  # the page must live on; the cause belongs to whoever runs the command
         traceback.print_exc()
         yield {"message": "The analysis failed; the terminal says why."}
 
 
-def main(path: Path) -> None:
+def main(file: str) -> None:
+    """The child."""
+    path = Path(file)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     last: dict[str, dict[str, Any]] = {}
@@ -111,7 +132,3 @@ def main(path: Path) -> None:
             last[name] = stage
             print(to_json(stage), flush=True)
         print(flush=True)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

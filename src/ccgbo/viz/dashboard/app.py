@@ -4,7 +4,7 @@ GET  /                                the page
 GET  /assets/{name}                   script, style, plotting library
 GET  /api/studies                     the studies of the file
 GET  /api/pulse?study=                versions of the two below
-GET  /api/study?study=                trials
+GET  /api/study?study=&since=         trials: all, or what changed after a version
 GET  /api/analysis?study=             credits, story, maps
 GET  /api/reproduction?study=         settings, versions, code
 POST /api/ask       {study}
@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import zlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -31,13 +32,12 @@ from starlette.routing import Route
 
 from ccgbo.errors import CcgboError, StudyNotFoundError, TellError
 from ccgbo.records import Trial
-from ccgbo.storage import list_studies
 from ccgbo.study import Study
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
-from ccgbo.viz.dashboard.follow import Followers
+from ccgbo.viz.dashboard.follow import Answer, Followers
 from ccgbo.viz.dashboard.guard import Guard
-from ccgbo.viz.payload import reproduction
+from ccgbo.viz.dashboard.words import without_folder
 from ccgbo.viz.report import fill
 
 ASSETS = {  # all that can be fetched by name
@@ -45,16 +45,22 @@ ASSETS = {  # all that can be fetched by name
     "style.css": "text/css",
 }
 LARGEST_BODY = 100_000  # bytes
+LONGEST_INT = len(str(2**63))  # digits
 
 
 class Refused(Exception):
     """A request that cannot be done, with the words to say so."""
 
 
-def create_app(path: Path, *, secret: str, port: int, token: str | None = None) -> Starlette:
-    """The dashboard of one study file; ``secret`` is what only its own page knows, ``token`` what a visitor must."""
+def create_app(path: Path, *, secret: str, port: int, token: str | None, local: bool = True) -> Starlette:
+    """The dashboard of one study file; ``secret`` is what only its own page knows, ``token`` what a visitor must.
+
+    ``local`` where only this machine can connect.
+    """
     followers = Followers(path)
     api = Api(path, followers)
+    # browsers keep the files of an address: those of another version of this package must not be taken for these
+    stamp = f"{zlib.crc32(''.join(map(asset, ASSETS)).encode()):08x}"
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -62,7 +68,7 @@ def create_app(path: Path, *, secret: str, port: int, token: str | None = None) 
         followers.close()
 
     async def page(_: Request) -> Response:
-        parts = {"secret": secret, "version": versions()["ccgbo"]}
+        parts = {"secret": secret, "version": versions()["ccgbo"], "stamp": stamp}
         return HTMLResponse(fill(asset("dashboard.html"), parts))
 
     return Starlette(
@@ -78,7 +84,7 @@ def create_app(path: Path, *, secret: str, port: int, token: str | None = None) 
             Route("/api/tell", api.post(api.tell), methods=["POST"]),
             Route("/api/fail", api.post(api.fail), methods=["POST"]),
         ],
-        middleware=[Middleware(Guard, token=token, secret=secret, port=port)],
+        middleware=[Middleware(Guard, token=token, local=local, secret=secret, port=port)],
         lifespan=lifespan,
     )
 
@@ -98,9 +104,9 @@ class Api:
 
     # -- how a request becomes an answer
 
-    def get(self, answer: Callable[[str], Response]) -> Callable[[Request], Any]:
+    def get(self, answer: Callable[[Request, str], Response]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            return await self._answer(answer, request.query_params.get("study", ""))
+            return await self._answer(answer, request, request.query_params.get("study", ""))
 
         return endpoint
 
@@ -119,37 +125,32 @@ class Api:
 
         return endpoint
 
-    async def _answer(self, answer: Callable[[Any], Response], given: Any) -> Response:
+    async def _answer(self, answer: Callable[..., Response], *given: Any) -> Response:
         """In a thread, since a study waits for its file; errors that were meant for people reach them."""
         try:
-            return await run_in_threadpool(answer, given)
-        except StudyNotFoundError as error:
-            if isinstance(given, str):
-                self._followers.forget(given)
-            return JSONResponse({"error": str(error)}, 404)
+            return await run_in_threadpool(answer, *given)
         except (CcgboError, Refused) as error:
-            return JSONResponse({"error": str(error)}, 400)
+            words = without_folder(str(error), self._path)
+            return JSONResponse({"error": words}, 404 if isinstance(error, StudyNotFoundError) else 400)
 
     # -- looking
 
-    def studies(self, _: str) -> Response:
-        infos = [asdict(info) for info in list_studies(self._path)]
+    def studies(self, _: Request, __: str) -> Response:
+        infos = [asdict(info) for info in self._followers.studies()]
         return JSONResponse({"file": self._path.name, "studies": infos})
 
-    def pulse(self, name: str) -> Response:
+    def pulse(self, _: Request, name: str) -> Response:
         return JSONResponse(self._followers.get(name).pulse())
 
-    def study(self, name: str) -> Response:
-        return Response(self._followers.get(name).study_json(), media_type="application/json")
+    def study(self, request: Request, name: str) -> Response:
+        return _shared(request, self._followers.get(name).study(request.query_params.get("since", "")))
 
-    def analysis(self, name: str) -> Response:
-        version, body = self._followers.get(name).analysis_json()
-        return Response(body, media_type="application/json", headers={"X-Version": str(version)})
+    def analysis(self, request: Request, name: str) -> Response:
+        version, body = self._followers.get(name).analysis()
+        return _shared(request, body, {"X-Version": version})
 
-    def reproduction(self, name: str) -> Response:
-        with Study(self._path, name=name) as study:
-            how = reproduction(study.space, study.direction, study.settings, study.name, self._path.name)
-        return JSONResponse(how)
+    def reproduction(self, _: Request, name: str) -> Response:
+        return JSONResponse(self._followers.get(name).reproduction(self._path.name))
 
     # -- doing
 
@@ -173,6 +174,13 @@ class Api:
         return study.tell(_trial(given), failed=True, error=reason)
 
 
+def _shared(request: Request, answer: Answer, headers: dict[str, str] | None = None) -> Response:
+    """A body that is made, and made small, once for all who ask for it."""
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    more = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if packed else {}) | (headers or {})
+    return Response(answer.compressed if packed else answer.body, media_type="application/json", headers=more)
+
+
 async def _body(request: Request) -> bytes | None:
     """The body, or None where it is longer than any form of ours."""
     parts, length = [], 0
@@ -186,12 +194,20 @@ async def _body(request: Request) -> bytes | None:
 
 def _parsed(body: bytes) -> dict[str, Any]:
     try:
-        given = json.loads(body)
+        given = json.loads(body, parse_int=_number)
+        json.dumps(given, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("the request must be text that can be stored: it has half a surrogate pair.") from None
     except (ValueError, RecursionError):
         raise Refused("the request must be JSON.") from None
     if not isinstance(given, dict):
         raise Refused("the request must be a JSON object.")
     return given
+
+
+def _number(digits: str) -> int | float:
+    """A whole number, or where it could be beyond what a file holds a float, infinite if it is beyond those, too."""
+    return int(digits) if len(digits) < LONGEST_INT else float(digits)
 
 
 def _text(given: dict[str, Any], name: str) -> str:

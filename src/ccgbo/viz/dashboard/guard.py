@@ -2,8 +2,8 @@
 
     host      on a loopback address only loopback names are answered, so that a foreign name that was pointed at this
               machine (DNS rebinding) gets nothing
-    token     on any other address every request must carry the token: ``?token=`` once, which leaves a cookie, or
-              ``Authorization: Bearer``
+    token     every request must carry the token: ``?token=`` once, which leaves a cookie, or ``Authorization: Bearer``.
+              A loopback address needs it, too: every user of the machine can connect to it
     origin    a request that changes something must come from this page: the Origin header must name this host, and a
               secret that only this page was given must be in ``X-Page-Secret``
 
@@ -14,13 +14,14 @@ the plotting library places its labels with them.
 from __future__ import annotations
 
 import hmac
+import html
 import ipaddress
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SAFE = ("GET", "HEAD")
@@ -37,6 +38,18 @@ HEADERS = {
 }
 
 
+NO_TOKEN = (
+    "This dashboard opens with its token. Open the address that `ccgbo dashboard` printed when it was started: it ends "
+    "in ?token=… If it was started again since, only the newest address counts."
+)
+PAGE = (
+    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>ccgbo dashboard</title>'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">{head}</head>'
+    '<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 34em; margin: 3em auto; padding: 0 1em">'
+    "{body}</body></html>"
+)
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host name or address can only be this machine."""
     if host == "localhost":
@@ -48,10 +61,10 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """ASGI middleware; ``token`` None is for a loopback address."""
+    """ASGI middleware; ``local`` where only this machine can connect, ``token`` None where no token is wanted."""
 
-    def __init__(self, app: ASGIApp, *, token: str | None, secret: str, port: int) -> None:
-        self._app, self._token, self._secret = app, token, secret
+    def __init__(self, app: ASGIApp, *, token: str | None, local: bool, secret: str, port: int) -> None:
+        self._app, self._token, self._local, self._secret = app, token, local, secret
         self._cookie = f"ccgbo_{port}"  # cookies do not know ports: two dashboards must not share one
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,15 +77,14 @@ class Guard:
 
     def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
         """An answer instead of the one asked for, or None."""
-        if self._token is None:
-            if not is_loopback(_name(headers.get("host", ""))):
-                return _no(421, "This address answers to localhost only.")
-        else:
+        if self._local and not is_loopback(_name(headers.get("host", ""))):
+            return _no(421, "This address answers to localhost only.")
+        if self._token is not None:
             given = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token")
             if given is not None and same(given, self._token) and scope["method"] in SAFE:
                 return self._remember(scope)
             if not self._knows_token(headers):
-                return _no(401, "The token is missing or wrong. Open the address that `ccgbo dashboard` printed.")
+                return _closed(headers)
         if scope["method"] not in SAFE and not self._from_this_page(headers):
             return _no(403, "This request did not come from the dashboard's own page.")
         return None
@@ -84,11 +96,17 @@ class Guard:
         return same(bearer, self._token) or same(cookie, self._token)
 
     def _remember(self, scope: Scope) -> Response:
-        """Leave the token as a cookie and take it out of the address, where it would stay in the history."""
+        """Leave the token as a cookie and go on without it in the address, where it would stay in the history.
+
+        By a page and not by a redirect: a strict cookie is not sent along a redirect that began on another site, as a
+        link in a mail or in a private file (serve.doorway) does.
+        """
+        assert self._token is not None
         rest = [(k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1")) if k != "token"]
         # not scope["path"] as it is: "//elsewhere" would lead away from here
-        answer = RedirectResponse("/" + scope["path"].lstrip("/") + ("?" + urlencode(rest) if rest else ""), 303)
-        assert self._token is not None
+        there = html.escape(quote("/" + scope["path"].lstrip("/")) + ("?" + urlencode(rest) if rest else ""))
+        head = f'<meta http-equiv="refresh" content="0;url={there}">'
+        answer = HTMLResponse(PAGE.format(head=head, body=f'<p><a href="{there}">To the dashboard</a></p>'))
         answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -113,6 +131,14 @@ def _name(host: str) -> str:
 
 def _no(status: int, text: str) -> Response:
     return PlainTextResponse(text + "\n", status)
+
+
+def _closed(headers: Mapping[str, str]) -> Response:
+    """How to get in, for a person or for a program."""
+    if "text/html" not in headers.get("accept", ""):
+        return _no(403, NO_TOKEN)
+    words = html.escape(NO_TOKEN).replace("`ccgbo dashboard`", "<code>ccgbo dashboard</code>")
+    return HTMLResponse(PAGE.format(head="", body=f"<h1>The token is missing</h1><p>{words}</p>"), 403)
 
 
 def _with_headers(send: Send) -> Send:

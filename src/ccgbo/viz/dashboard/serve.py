@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from ccgbo.errors import MissingExtraError, SettingError, StorageError
 from ccgbo.storage import list_studies
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
 
 
 def serve(
@@ -16,28 +24,48 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8765,  # 0 takes any free one
+    token: bool = True,  # every request must carry one; False is for a loopback address only
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the dashboard of a study file until interrupted. Says its address first, with a token if it needs one."""
+    """Serve the dashboard of a study file until interrupted. Says its address first, with the token in it."""
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from ccgbo.viz.dashboard.app import create_app
         from ccgbo.viz.dashboard.guard import is_loopback
     except ImportError:
         raise MissingExtraError("ccgbo dashboard", "dashboard") from None
+    local = is_loopback(host)
+    if not (token or local):
+        raise SettingError(f"token must be True where others can connect: host is {host!r}.")
     list_studies(path)  # a wrong file is an error now, not in the page
-    listener = _listen(host, port)
+    listener = listen(host, port)
     port = listener.getsockname()[1]
-    token = None if is_loopback(host) else secrets.token_urlsafe(24)
-    app = create_app(path.resolve(), secret=secrets.token_urlsafe(24), port=port, token=token)
-    say(address(host, port, token))
-    # no access log: the address of the first request has the token in it
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
-    )
+    word = secrets.token_urlsafe(24) if token else None
+    app = create_app(path.resolve(), secret=secrets.token_urlsafe(24), port=port, token=word, local=local)
+    say(address(host, port, word))
     with listener:
-        uvicorn.Server(config).run(sockets=[listener])
+        server(app).run(sockets=[listener])
+
+
+def server(app: ASGIApp) -> uvicorn.Server:
+    """An HTTP server with limits; without a log of requests, whose first address has the token in it."""
+    import uvicorn
+
+    from ccgbo.viz.dashboard.limits import BACKLOG, LimitedProtocol, quieten
+
+    config = uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        ws="none",
+        backlog=BACKLOG,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    quieten()
+    return uvicorn.Server(config)
 
 
 def address(host: str, port: int, token: str | None) -> str:
@@ -47,7 +75,25 @@ def address(host: str, port: int, token: str | None) -> str:
     return f"http://{name}:{port}/" + (f"?token={token}" if token else "")
 
 
-def _listen(host: str, port: int) -> socket.socket:
+@contextmanager
+def doorway(address: str) -> Iterator[Path]:
+    """A page that only this user can read and that leads to the address.
+
+    A browser is started with what it shall open among its arguments, which every user of the machine can read.
+    """
+    with TemporaryDirectory(prefix="ccgbo-", ignore_cleanup_errors=True) as folder:
+        door = Path(folder) / "dashboard.html"
+        there = html.escape(address)
+        door.write_text(
+            f'<!DOCTYPE html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+            f'<meta http-equiv="refresh" content="0;url={there}"><a href="{there}">To the dashboard</a>',
+            encoding="utf-8",
+        )
+        yield door
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections; the port is free or an error."""
     if not 0 <= port < 65536:
         raise SettingError(f"port must be in [0, 65535], got {port!r}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

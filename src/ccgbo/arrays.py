@@ -1,0 +1,11 @@
+"""Array types that every module names alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+__all__ = ["Array", "Index"]

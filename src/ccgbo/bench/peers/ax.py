@@ -1,0 +1,56 @@
+"""Ax with its own default for the experiment (method "fast"); the given points are its initialisation."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from ax.api.client import Client
+from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
+from ax.utils.common.logger import set_ax_logger_levels
+
+from ccgbo.space import Space
+
+
+class AxSearch:
+    def __init__(self, space: Space, seed: int) -> None:
+        torch.set_num_threads(1)
+        set_ax_logger_levels(logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._client = Client(random_seed=seed)
+            self._client.configure_experiment(parameters=[_parameter(name, p) for name, p in space.items()])
+            self._client.configure_optimization(objective="value")
+            self._client.configure_generation_strategy(initialization_budget=1, initialize_with_center=False)
+        self._trial: int | None = None
+
+    def tell(self, point: Mapping[str, Any], value: float) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self._trial is None:
+                self._trial = self._client.attach_trial(parameters=dict(point))
+            self._client.complete_trial(trial_index=self._trial, raw_data={"value": value})
+        self._trial = None
+
+    def ask(self) -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ((self._trial, params),) = self._client.get_next_trials(max_trials=1).items()
+        return dict(params)
+
+
+def _parameter(name: str, p: Any) -> Any:
+    if hasattr(p, "choices"):
+        kind: Any = {bool: "bool", int: "int", float: "float"}.get(type(p.choices[0]), "str")
+        return ChoiceParameterConfig(name=name, values=list(p.choices), parameter_type=kind, is_ordered=False)
+    whole = isinstance(p.low, int) and p.step is not None
+    return RangeParameterConfig(
+        name=name,
+        bounds=(p.low, p.high),
+        parameter_type="int" if whole else "float",
+        step_size=None if whole else p.step,
+        scaling="log" if p.log else None,
+    )

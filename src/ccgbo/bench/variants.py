@@ -1,0 +1,82 @@
+"""Settings of the optimizer that the quality experiments compare, by name: the default, and what it was chosen among.
+
+Each differs from the default in one thing. A method named ``start ...`` makes its own initial design of that size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from ccgbo.acquisition import UCB, LogEI
+from ccgbo.bench.baselines.base import EngineMethod, Initial, Method, Point, Searcher
+from ccgbo.optimizer import Optimizer
+from ccgbo.presets import DEFAULT, Settings, resolve
+from ccgbo.records import Trial
+from ccgbo.space import Space
+from ccgbo.surrogate.fit import LengthscalePrior, LogNormal
+
+
+def _changed(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[], Method]:
+    return lambda: EngineMethod(settings=resolve(preset, **changes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnDesign:
+    """The default with an initial design of its own, of max(each d + more, least) points."""
+
+    each: int = 0
+    more: int = 0
+    least: int = 1
+    settings: Settings = DEFAULT
+
+    def make(self, space: Space, seed: int, initial: Initial) -> Searcher:
+        del initial
+        size = max(self.each * space.d + self.more, self.least)
+        return OwnDesignSearch(Optimizer(space, preset=self.settings, seed=seed, n_initial=size))
+
+
+class OwnDesignSearch:
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self._asked: Trial | None = None
+
+    def ask(self) -> Point:
+        self._asked = self.optimizer.ask()
+        return self._asked.params
+
+    def tell(self, point: Point, value: float) -> None:
+        self.optimizer.tell(point if self._asked is None else self._asked, value)
+
+
+_PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search
+_TURNS: Any = DEFAULT.acquisition
+
+VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
+    {
+        "default": _changed(),
+        "default-nocredit": _changed(_PLAIN),
+        "paper": _changed("paper"),
+        "gp-logei": _changed(_PLAIN, acquisition=LogEI()),
+        "gp-ucb": _changed(_PLAIN, acquisition=UCB(beta=2.576)),
+        "gp-ucb-credit": _changed(acquisition=UCB(beta=2.576)),
+        "gp-ts": _changed(_PLAIN, acquisition="ts"),
+        "gp-ts-credit": _changed(acquisition="ts"),
+        "gp-jes": _changed(_PLAIN, acquisition="jes"),
+        "gp-jes-credit": _changed(acquisition="jes"),
+        "unscaled-field": _changed(credit={"field": "knn"}),
+        "explore-ucb": _changed(acquisition=replace(_TURNS, explore=UCB(beta=2.576))),
+        "no-trend": _changed(fit={"trend_prior": None}),
+        "tight-prior": _changed(fit={"lengthscale_prior": LengthscalePrior(trend_sd=0.3)}),
+        "more-noise": _changed(fit={"noise_prior": LogNormal(mean=-4.0, sd=1.5)}),
+        "wider-noise": _changed(fit={"noise_prior": LogNormal(mean=-4.0, sd=3.0)}),
+        "start-5": lambda: OwnDesign(least=5),
+        "start-d+1": lambda: OwnDesign(each=1, more=1, least=5),
+        "start-2d": lambda: OwnDesign(each=2, least=10),
+        "start-4d": lambda: OwnDesign(each=4, least=20),
+    }
+)
+
+__all__ = ["VARIANTS", "OwnDesign"]

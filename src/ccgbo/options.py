@@ -1,0 +1,80 @@
+"""The keywords of the entry points, with their types, for help, completion and messages.
+
+    def __init__(self, space, *, seed=None, **settings: Unpack[SettingsOptions]) -> None:
+        check_keywords(settings, type(self).__init__, SettingsOptions)
+
+A setting that is left out, or None, is the preset's.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypedDict
+
+from ccgbo.acquisition import Acquisition, Schedule
+from ccgbo.credit.field import CreditSettings
+from ccgbo.keywords import unknown_keyword
+from ccgbo.presets import Settings, resolve
+from ccgbo.search import SearchSettings
+from ccgbo.surrogate.fit import FitSettings
+
+
+class SettingsOptions(TypedDict, total=False):
+    """Every field of ``Settings`` as a keyword."""
+
+    n_initial: int | None
+    """Evaluations of the initial design; the presets have max(2 d, 10) for d parameters."""
+    design: Literal["sobol", "lhs", "random"] | None
+    """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
+    outcome: Literal["robust", "standardize"] | None
+    """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
+    surrogate: Any
+    """The model of the objective: "gp", or an object that builds a posterior of its own."""
+    fit: FitSettings | Mapping[str, Any] | None
+    """How the surrogate is fitted; a mapping changes single fields of the preset's."""
+    acquisition: str | Acquisition | Schedule | None
+    """What a suggestion maximises: an object or a schedule of them, or "ucb", "ei", "logei", "ts", "mes", "jes" or
+    "alternate"."""
+    credit: CreditSettings | Mapping[str, Any] | bool | None
+    """How credit weighs the acquisition; a mapping changes single fields of the preset's, False switches it off."""
+    search: SearchSettings | Mapping[str, Any] | None
+    """How the acquisition is maximised; a mapping changes single fields of the preset's."""
+    pending: Literal["sample", "believer"] | None
+    """What to expect of points under evaluation: a joint posterior sample, or the posterior mean ("believer")."""
+    revisit: bool | None
+    """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
+    prior_strength: float | None
+    """Weight of a user's prior over the optimum, which fades with the iterations."""
+
+
+class OptimizerOptions(SettingsOptions, total=False):
+    """Those, and what else makes an ``Optimizer`` of a space, a direction and a seed."""
+
+    preset: str | Settings
+    """Settings to start from: "default", "paper" or a ``Settings``."""
+    constraint: Any
+    """What a point must satisfy: a predicate of the params, a ``LinearConstraint``, or a list of them."""
+    prior: Any
+    """A belief about the optimum: distributions by parameter, or a density of the params."""
+    threads: int | None
+    """Threads of BLAS while suggesting; None leaves them alone."""
+
+
+def keywords_of(entry: Callable[..., Any], options: type) -> list[str]:
+    """Every keyword that ``entry`` takes: its own, and those of the TypedDict behind its ``**settings``."""
+    own = [p.name for p in inspect.signature(entry).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    return sorted({*own, *options.__annotations__} - {"self"})
+
+
+def check_keywords(given: Iterable[str], entry: Callable[..., Any], options: type) -> None:
+    """Refuse a keyword that ``entry`` does not have, with the list of those that it has."""
+    for name in given:
+        if name not in options.__annotations__:
+            raise unknown_keyword(name, keywords_of(entry, options))
+
+
+def check_options(given: Mapping[str, Any], entry: Callable[..., Any]) -> None:
+    """Refuse wrong options now, for an adapter that makes its optimizer later."""
+    check_keywords(given, entry, OptimizerOptions)
+    resolve(given.get("preset"), **{name: value for name, value in given.items() if name in Settings.__slots__})

@@ -1,0 +1,136 @@
+"""What a store of studies must do, whatever holds it.
+
+A store keeps studies by name and their trials by number. Work on one study happens in one step: a function that sees a
+``View`` (one consistent state) or a ``Unit`` (the same, to be changed; nobody else changes the study meanwhile, and all
+of it is durable when ``write`` returns, or none of it is kept). The function is called once, inside the step, so that
+nothing, not even a Ctrl-C between two lines, can leave a step open. Every step on a study that was deleted raises
+``StudyNotFoundError``: ids of studies never come back.
+
+``tests/storage/conformance.py`` has what every implementation must pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from ccgbo.records import Direction, Trial
+from ccgbo.storage.rows import StudyRow, TrialRow
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyInfo:
+    """One study of a store at a glance."""
+
+    name: str
+    direction: Direction
+    n_trials: int
+    n_complete: int
+    n_failed: int
+    n_pending: int
+    best_value: float | None
+    created: float  # seconds since 1970
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far the suggestions of a study are."""
+
+    done: int
+    failed: int
+    best: float | None  # of all trials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A pending trial that nobody evaluates any more."""
+
+    trial: Trial
+    crashed: bool  # its process ended or fell silent; else it was released in an orderly way
+
+
+class View(Protocol):
+    """One study, as it is at one moment."""
+
+    def row(self) -> StudyRow: ...
+
+    def revision(self) -> int:
+        """Grows with every new trial and every outcome."""
+
+    def changes(self, since: int) -> list[TrialRow]:
+        """Trials that changed after revision ``since``, outcomes in the order they were told."""
+
+    def trial(self, trial_id: int) -> TrialRow | None: ...
+
+    def suggested(self) -> int:
+        """Trials that the study suggested, in contrast to values told from elsewhere."""
+
+    def progress(self) -> Progress: ...
+
+    def held(self) -> bool:
+        """Whether a worker with a heartbeat holds a trial, or a released one waits to be given out."""
+
+    def lost(self, patience: float) -> list[Lost]:
+        """Pending trials to give out again, by id: released, or held by a worker that is gone, or silent for
+        ``patience`` seconds where the store cannot know more."""
+
+
+class Unit(View, Protocol):
+    """One study, to be changed."""
+
+    def add(self, trials: Iterable[Trial], worker: str | None) -> list[Trial]:
+        """New trials under the next ids, pending for ``worker`` or finished already; as they are stored."""
+
+    def finish(self, trial: Trial) -> Trial:
+        """The outcome of a pending trial; as it is stored."""
+
+    def save_state(self, state: dict[str, Any]) -> None:
+        """The optimizer's state beside the trials."""
+
+    def claim(self, trial_id: int, worker: str | None) -> None:
+        """Hand a pending trial to ``worker``; None is somebody who will tell in their own time."""
+
+    def release(self, trial_id: int) -> None:
+        """A pending trial waits to be given out again."""
+
+    def count_attempt(self, trial_id: int) -> int:
+        """One more evaluation ended with its process; how many by now."""
+
+    def beat(self, worker: str) -> None:
+        """The worker lives."""
+
+
+class Store(Protocol):
+    """Studies by name."""
+
+    @property
+    def address(self) -> str:
+        """What opens it again, and what messages call it."""
+
+    def names(self) -> list[str]:
+        """Oldest first."""
+
+    def infos(self) -> list[StudyInfo]: ...
+    def find(self, name: str) -> StudyRow | None: ...
+
+    def create(self, study: StudyRow) -> StudyRow:
+        """A new study under a new id; ``StudyExistsError`` where the name is taken."""
+
+    def delete(self, name: str) -> None:
+        """A study and its trials; ``StudyNotFoundError`` where there is none."""
+
+    def read(self, study: int, work: Callable[[View], T]) -> T: ...
+
+    def write(self, study: int, work: Callable[[Unit], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+        """``on_rollback`` is called if anything raises, before anybody else's step of this process."""
+
+    def close(self) -> None:
+        """Let go of it; closing twice is fine, using it afterwards is a ``StorageError``."""
+
+
+def not_found(address: str, name: str, names: list[str]) -> str:
+    """What every store says of a name that it does not have."""
+    return f"{address!r} has no study {name!r}; it has {names!r}."

@@ -1,0 +1,131 @@
+"""What the rest of the library sees of a surrogate: a posterior, and functions drawn from it.
+
+    n  observations, m  query points, k  paths, p  feature columns
+
+``y`` is standardised and to be maximised. Implementations: the Gaussian process (gp.py) and the forest (forest.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.surrogate.distance import Metric
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Mean and standard deviation at m points, with their derivatives by the points."""
+
+    mean: Array  # (m,)
+    std: Array  # (m,)
+    gradient: Callable[[Array, Array], Array]
+    """(m,), (m,) -> (m, p): of a function with these derivatives by the mean and by half the variance."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointPrediction:
+    """The same together with the covariance with the function at K points."""
+
+    mean: Array  # (m,)
+    std: Array  # (m,)
+    cov: Array  # (m, K)
+    gradient: Callable[[Array, Array, Array], Array]
+    """(m,), (m,), (m, K) -> (m, p)"""
+
+
+class Paths(Protocol):
+    """k functions drawn from one posterior."""
+
+    @property
+    def X(self) -> Array:
+        """(n, p) observations."""
+
+    @property
+    def unit(self) -> Array:
+        """(p,) distance that counts as one along each column."""
+
+    @property
+    def at_data(self) -> Array:
+        """(n, k) every path at the observations."""
+
+    def __call__(self, x: Array) -> Array:
+        """(m, p) -> (m, k): every path at every point."""
+
+    def value_and_gradient_each(self, x: Array) -> tuple[Array, Array]:
+        """(k, p) -> (k,), (k, p): path j at its own point x_j, with its gradient there."""
+
+    def select(self, j: Array) -> Paths:
+        """The paths with the given indices, repeats allowed."""
+
+
+class Posterior(Protocol):
+    """What is believed about the function after n observations; ``condition`` returns a new one."""
+
+    @property
+    def X(self) -> Array:
+        """(n, p) observations."""
+
+    @property
+    def unit(self) -> Array:
+        """(p,) distance that counts as one along each column."""
+
+    @property
+    def metric(self) -> Metric:
+        """Distances in these units."""
+
+    def predict(self, x: Array) -> tuple[Array, Array]:
+        """(m, p) -> mean (m,), standard deviation (m,) of the noise-free function."""
+
+    def predict_mean(self, x: Array) -> Array:
+        """(m, p) -> (m,)"""
+
+    def linearize(self, x: Array) -> Prediction | None:
+        """``predict`` with its derivatives by x; None for a function of steps, which has none."""
+
+    def at_observations(self) -> tuple[Array, Array]:
+        """Mean (n,) and standard deviation (n,) at the observations."""
+
+    def condition(self, X: Array, y: Array) -> Self:
+        """The posterior after b more observations (b, p), (b,)."""
+
+    def paths(self, k: int, rng: np.random.Generator) -> Paths:
+        """k joint draws of the function."""
+
+
+class Joint(Protocol):
+    """A posterior together with that of the function at K points."""
+
+    @property
+    def mean(self) -> Array:
+        """(K,) at the points."""
+
+    @property
+    def var(self) -> Array:
+        """(K,) at the points, bounded away from zero."""
+
+    @property
+    def noise(self) -> float:
+        """Variance of the observation noise."""
+
+    @property
+    def var_floor(self) -> float:
+        """A variance that cannot be told from nothing."""
+
+    def predict(self, x: Array) -> tuple[Array, Array, Array]:
+        """(m, p) -> mean (m,), standard deviation (m,), covariance (m, K) with the points."""
+
+    def linearize(self, x: Array) -> JointPrediction: ...
+
+
+@runtime_checkable
+class JointPosterior(Posterior, Protocol):
+    """A posterior that knows how the function at one point goes with that at another."""
+
+    def joint_with(self, points: Array) -> Joint: ...

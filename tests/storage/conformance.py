@@ -1,0 +1,229 @@
+"""What every store must do. A test module subclasses ``StoreConformance`` and says how its store is opened."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ccgbo import StorageError, StudyExistsError, StudyNotFoundError, Trial
+from ccgbo.storage import Store, StudyRow, Unit
+
+DEFINITION: dict[str, Any] = {
+    "direction": "minimize",
+    "space": {"parameters": {"x": {"type": "float", "low": 0.1 + 0.2, "high": 1.0}}},
+    "settings": {"type": "settings", "n_initial": 5},
+    "prior": None,
+    "withheld": ["prior"],
+    "cursor": {"version": 1, "rng": {"state": 2**127 + 1}},
+    "created": 1.7e9,
+    "seed": 2**70,
+    "preset": "default",
+}
+FAR = "another-machine/4711/1"  # a worker of which nobody here knows more than its heartbeat
+
+
+def definition(name: str) -> StudyRow:
+    return StudyRow(name=name, **DEFINITION)
+
+
+def pending(x: float) -> Trial:
+    return Trial(id=-1, params={"x": x}, origin="model")
+
+
+def complete(x: float, value: float) -> Trial:
+    return Trial(id=-1, params={"x": x}, state="complete", value=value, origin="told")
+
+
+class StoreConformance:
+    """Subclasses have ``open``: a function that opens the same, at first empty, store again and again."""
+
+    @pytest.fixture
+    def open(self) -> Callable[[], Store]:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def store(self, open: Callable[[], Store]) -> Store:
+        return open()
+
+    @pytest.fixture
+    def study(self, store: Store) -> int:
+        return store.create(definition("s")).id
+
+    # -- studies
+
+    def test_a_study_comes_back_as_it_was_given(self, store: Store, open: Callable[[], Store]) -> None:
+        created = store.create(definition("s"))
+        assert created == StudyRow(id=created.id, name="s", **DEFINITION)
+        assert open().find("s") == created
+        assert store.find("other") is None
+
+    def test_names_are_listed_oldest_first_and_taken_once(self, store: Store) -> None:
+        for name in ("b", "a", "ü \u4e2d"):
+            store.create(definition(name))
+        assert store.names() == [info.name for info in store.infos()] == ["b", "a", "ü \u4e2d"]
+        with pytest.raises(StudyExistsError, match="already has a study 'a'"):
+            store.create(definition("a"))
+
+    def test_a_deleted_study_is_gone_for_ever_and_only_it(self, store: Store, open: Callable[[], Store]) -> None:
+        old, other = store.create(definition("s")), store.create(definition("other"))
+        for study in (old, other):
+            store.write(study.id, lambda unit: unit.add([complete(0.5, 1.0)], None))
+        open().delete("s")
+        with pytest.raises(StudyNotFoundError, match=r"has no study 's'; it has \['other'\]"):
+            store.delete("s")
+        new = store.create(definition("s"))
+        assert new.id != old.id
+        for step in (store.read, store.write):
+            with pytest.raises(StudyNotFoundError, match="was deleted"):
+                step(old.id, lambda view: view.row())  # type: ignore[operator]
+        assert store.read(new.id, lambda view: view.changes(-1)) == []
+        assert len(store.read(other.id, lambda view: view.changes(-1))) == 1
+
+    def test_infos_count_what_is_there(self, store: Store, study: int) -> None:
+        failed = Trial(id=-1, params={"x": 0.5}, state="failed", error="boom")
+        store.write(study, lambda unit: unit.add([pending(0.5), failed, complete(0.6, 3.0), complete(0.7, 2.0)], None))
+        (info,) = store.infos()
+        assert (info.n_trials, info.n_pending, info.n_failed, info.n_complete) == (4, 1, 1, 2)
+        assert (info.best_value, info.direction, info.created) == (2.0, "minimize", 1.7e9)
+
+    # -- steps
+
+    def test_a_write_is_seen_by_all_when_it_returns(self, store: Store, study: int, open: Callable[[], Store]) -> None:
+        store.write(study, lambda unit: unit.add([pending(0.5)], None))
+        assert open().read(study, lambda view: view.trial(0)) is not None
+
+    def test_nothing_is_kept_of_a_write_that_raises(self, store: Store, study: int) -> None:
+        def broken(unit: Unit) -> None:
+            unit.add([complete(0.5, 1.0)], None)
+            unit.save_state({"version": 2})
+            raise KeyboardInterrupt
+
+        before, undone = store.read(study, lambda view: view.row()), []
+        with pytest.raises(KeyboardInterrupt):
+            store.write(study, broken, on_rollback=lambda: undone.append(1))
+        assert undone == [1]
+        assert store.read(study, lambda view: view.row()) == before
+        assert store.read(study, lambda view: view.changes(-1)) == []
+        added = store.write(  # and the next one goes through
+            study, lambda unit: unit.add([complete(0.5, 1.0)], None), on_rollback=lambda: undone.append(2)
+        )
+        assert [t.id for t in added] == [0]
+        assert undone == [1]
+
+    def test_a_reader_sees_one_state_while_others_write(
+        self, store: Store, study: int, open: Callable[[], Store]
+    ) -> None:
+        other = open()
+
+        def look(view: Any) -> tuple[int, int]:
+            first = len(view.changes(-1))
+            other.write(study, lambda unit: unit.add([complete(0.5, 1.0)], None))
+            return first, len(view.changes(-1))
+
+        assert store.read(study, look) == (0, 0)
+        assert len(store.read(study, lambda view: view.changes(-1))) == 1
+
+    def test_writers_take_turns(self, study: int, open: Callable[[], Store]) -> None:
+        def add(times: int) -> None:
+            mine = open()
+            for _ in range(times):
+                mine.write(study, lambda unit: unit.add([pending(unit.row().n_asked / 100)], None))
+            mine.close()
+
+        threads = [threading.Thread(target=add, args=(10,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        rows = open().read(study, lambda view: view.changes(-1))
+        assert [(row.trial.id, row.trial.params["x"]) for row in rows] == [(i, i / 100) for i in range(40)]
+
+    def test_a_closed_store_refuses_and_closing_twice_is_fine(self, store: Store, study: int) -> None:
+        store.close()
+        store.close()
+        with pytest.raises(StorageError, match="was closed"):
+            store.read(study, lambda view: view.row())
+
+    # -- trials
+
+    def test_trials_come_back_to_the_last_bit_in_the_order_they_were_told(self, store: Store, study: int) -> None:
+        first, second = pending(0.1 + 0.2), pending(1e-300)
+        added = store.write(study, lambda unit: unit.add([first, second, complete(0.5, 5e-324)], None))
+        assert [t.id for t in added] == [0, 1, 2]
+        revision = store.read(study, lambda view: view.revision())
+        done = added[1].with_outcome(state="complete", value=1e300, noise_variance=0.1)
+        assert store.write(study, lambda unit: unit.finish(done)) == done
+        rows = store.read(study, lambda view: view.changes(-1))
+        assert [row.trial for row in rows if row.told_as] == [added[2], done]
+        assert [row.trial for row in rows if not row.told_as] == [added[0]]
+        assert [row.trial.id for row in store.read(study, lambda view: view.changes(revision))] == [1]
+        assert store.read(study, lambda view: view.trial(7)) is None
+        assert store.read(study, lambda view: view.trial(2**80)) is None
+
+    def test_any_error_text_can_be_stored(self, store: Store, study: int) -> None:
+        failed = Trial(id=-1, params={"x": 0.5}, state="failed", error="caf\udce9 \0 \x1b[31m \U0001f600")
+        (stored,) = store.write(study, lambda unit: unit.add([failed], None))
+        assert stored.error == "caf\\udce9 \0 \x1b[31m \U0001f600"
+        row = store.read(study, lambda view: view.trial(0))
+        assert row is not None
+        assert row.trial == stored
+
+    def test_the_state_is_kept_beside_the_trials(self, store: Store, study: int, open: Callable[[], Store]) -> None:
+        store.write(study, lambda unit: unit.save_state({"version": 1, "rng": [2**128, 0.1 + 0.2]}))
+        assert open().read(study, lambda view: view.row()).cursor == {"version": 1, "rng": [2**128, 0.1 + 0.2]}
+
+    def test_progress_counts_suggestions_and_the_best_of_all(self, store: Store, study: int) -> None:
+        assert store.read(study, lambda view: view.progress().best) is None
+        trials = [pending(0.1), pending(0.2), pending(0.3), complete(0.4, -7.0)]
+        added = store.write(study, lambda unit: unit.add(trials, None))
+        store.write(study, lambda unit: unit.finish(added[0].with_outcome(state="complete", value=1.0)))
+        store.write(study, lambda unit: unit.finish(added[1].with_outcome(state="failed", error="boom")))
+        progress = store.read(study, lambda view: view.progress())
+        assert (progress.done, progress.failed, progress.best) == (2, 1, -7.0)
+        assert store.read(study, lambda view: view.suggested()) == 3
+
+    # -- who works on what
+
+    def lost(self, store: Store, study: int, patience: float) -> list[tuple[int, bool]]:
+        return [(x.trial.id, x.crashed) for x in store.read(study, lambda view: view.lost(patience))]
+
+    def test_a_trial_asked_by_hand_is_never_lost_and_a_released_one_is(self, store: Store, study: int) -> None:
+        store.write(study, lambda unit: unit.add([pending(0.1), pending(0.2)], None))
+        assert self.lost(store, study, 0.0) == []
+        assert not store.read(study, lambda view: view.held())
+        store.write(study, lambda unit: unit.release(1))
+        assert self.lost(store, study, 3600.0) == [(1, False)]
+        assert store.read(study, lambda view: view.held())
+        store.write(study, lambda unit: unit.claim(1, None))
+        assert self.lost(store, study, 0.0) == []
+
+    def test_a_worker_keeps_its_trials_while_its_heart_beats(self, store: Store, study: int) -> None:
+        store.write(study, lambda unit: unit.add([pending(0.1)], FAR))
+        assert store.read(study, lambda view: view.held())
+        assert self.lost(store, study, 3600.0) == []
+        threading.Event().wait(0.05)
+        assert self.lost(store, study, 0.02) == [(0, True)]
+        store.write(study, lambda unit: unit.beat(FAR))
+        assert self.lost(store, study, 3600.0) == []
+        store.write(study, lambda unit: unit.claim(0, "somebody-else/1/1"))
+        store.write(study, lambda unit: unit.beat(FAR))  # not its trial any more
+        row = store.read(study, lambda view: view.trial(0))
+        assert row is not None
+        assert row.worker == "somebody-else/1/1"
+
+    def test_a_finished_trial_is_held_by_nobody(self, store: Store, study: int) -> None:
+        (trial,) = store.write(study, lambda unit: unit.add([pending(0.1)], FAR))
+        store.write(study, lambda unit: unit.finish(trial.with_outcome(state="complete", value=1.0)))
+        store.write(study, lambda unit: unit.release(0))  # nothing happens to it
+        assert self.lost(store, study, 0.0) == []
+        assert not store.read(study, lambda view: view.held())
+
+    def test_attempts_are_counted(self, store: Store, study: int) -> None:
+        store.write(study, lambda unit: unit.add([pending(0.1)], FAR))
+        assert [store.write(study, lambda unit: unit.count_attempt(0)) for _ in range(3)] == [1, 2, 3]
+        row = store.read(study, lambda view: view.trial(0))
+        assert row is not None
+        assert row.attempts == 3
