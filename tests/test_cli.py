@@ -8,9 +8,11 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -331,9 +333,12 @@ def test_places_of_any_name_are_filled(tmp_path: Path) -> None:
 
 def test_nothing_in_a_study_reaches_the_terminal_as_a_command(folder: Path, here: Any) -> None:
     evil = "x\x1b]0;title\x07\u202e"
-    with ccgbo.Study(folder / "evil.db", {evil: ["a\x1b[2J", "b"], "y": (0.0, 1.0)}, name=evil, seed=0) as study:
+    with ccgbo.Study(folder / "evil.db", {evil: ["a\x1b[2J", "b"], "y": (0.0, 1.0)}, seed=0) as study:
         study.tell(study.ask(), 1.0)
         study.tell(study.ask(), failed=True, error="boom\x1b[31m\rfine")
+    with closing(sqlite3.connect(folder / "evil.db")) as file:  # no study is made with such a name here
+        file.execute("UPDATE studies SET name = ?", (evil,))
+        file.commit()
     for line in (
         ["list", "evil.db"],
         ["show", "evil.db"],
