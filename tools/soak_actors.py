@@ -4,7 +4,7 @@
     run         Study.run with threads or a process pool
     terminal    `ccgbo ask`, `tell`, `show`, one process per command
     dashboard   `ccgbo dashboard`, and a page that polls, asks and tells over HTTP
-    import      `ccgbo import`, `export`
+    import      `ccgbo import` of new points and of pending trials, `export`
     report      `ccgbo report`, `list`
 
 Each writes down what it was given and what it told, on disk, after the call returned, and what it saw when it looked.
@@ -227,13 +227,21 @@ def import_(me: Actor) -> None:
         for value in values:
             me.told(None, value)
 
+    def fill_in_a_pending_trial() -> None:
+        trial = json.loads(me.command("ask", str(me.file), "--json"))
+        me.gave(trial["id"], trial["params"])
+        value = me.value()
+        table.write_text(f"id,value\n{trial['id']},{value}\n", encoding="utf-8")
+        me.command("import", str(me.file), str(table))
+        me.told(trial["id"], value)
+
     def export() -> None:
         began = time.monotonic()
         rows = csv.DictReader(io.StringIO(me.command("export", str(me.file), "-")))
         me.looked(began, [float(row["value"]) for row in rows if row["value"]])
 
     export()
-    me.work(tell_a_table, look=export)
+    me.work(tell_a_table, fill_in_a_pending_trial, look=export)
 
 
 def report(me: Actor) -> None:

@@ -78,9 +78,9 @@ def _lost(actors: list[Notes], stored: dict[int, Any]) -> list[str]:
 
 
 def _given_twice(actors: list[Notes], stored: dict[int, Any]) -> list[str]:
-    """Only a run that was killed may lose a trial to somebody else."""
+    """Only a run that was killed may lose a trial to somebody else; what was asked by hand is waited for."""
     by_params = {json.dumps(trial["params"], sort_keys=True): i for i, trial in stored.items()}
-    given: dict[int, list[tuple[float, Notes]]] = {}
+    given: dict[int, list[tuple[float, Notes, bool]]] = {}
     wrong = []
     for actor in actors:
         for line in actor.of("gave"):
@@ -89,11 +89,11 @@ def _given_twice(actors: list[Notes], stored: dict[int, Any]) -> list[str]:
             if trial not in stored or (params and by_params.get(params) != trial):
                 wrong.append(f"lost: {actor.kind} was given trial {line['id']} at {params}, which is not in the file")
             else:
-                given.setdefault(trial, []).append((line["t"], actor))
+                given.setdefault(trial, []).append((line["t"], actor, line["id"] is None))
     for trial, holders in given.items():
-        holders.sort(key=lambda pair: pair[0])
-        for (_, first), (at, second) in pairwise(holders):
-            passed_on = first.killed is not None and first.killed <= at and first.kind in ("run", "notebook")
+        holders.sort(key=lambda holder: holder[0])
+        for (_, first, by_run), (at, second, _) in pairwise(holders):
+            passed_on = by_run and first.killed is not None and first.killed <= at
             if first is second or not passed_on:
                 wrong.append(f"trial {trial} was given to {first.kind} and again to {second.kind}")
     return wrong
