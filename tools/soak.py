@@ -208,6 +208,7 @@ class Tally:
     told: int = 0
     given: int = 0
     looks: int = 0
+    stale: int = 0
     at_once: int = 0
     worst: dict[str, float] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
@@ -237,6 +238,7 @@ def play(plan: Plan, number: int, seed: int, folder: Path, tally: Tally) -> list
         tally.kills += note.killed is not None
         if note.of("server gone") and note.killed is None:
             wrong.append("the dashboard's server went away by itself")
+    tally.stale += checks.stale_looks(notes)
     for seconds, kind in checks.latencies(notes):
         tally.worst[kind] = max(tally.worst.get(kind, 0.0), seconds)
     return wrong + checks.violations(folder, notes)
@@ -355,7 +357,10 @@ def summarise(tally: Tally, options: argparse.Namespace, seconds: float) -> None
         f"{sum(tally.rounds.values())} rounds in {seconds:.0f} s, {tally.kills} killed with SIGKILL, "
         f"up to {tally.at_once} processes at once"
     )
-    print(f"{tally.told} values told, {tally.given} trials given out, {tally.looks} looks at the file")
+    print(
+        f"{tally.told} values told, {tally.given} trials given out, {tally.looks} looks at the file, {tally.stale} of "
+        "them without a value that had been told before they began"
+    )
     worst = ", ".join(f"{kind} {1e3 * tally.worst[kind]:.0f} ms" for kind in actors.KINDS if kind in tally.worst)
     print(f"longest from a tell's return to a look that shows it: {worst}")
     print("rounds by who opened first (row) and second (column):")

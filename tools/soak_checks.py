@@ -129,3 +129,14 @@ def latencies(actors: list[Notes]) -> list[tuple[float, str]]:
         told = [line for actor in actors if actor is not reader for line in actor.of("told")]
         times += [(max(0.0, seen[line["value"]] - line["t"]), reader.kind) for line in told if line["value"] in seen]
     return times
+
+
+def stale_looks(actors: list[Notes]) -> int:
+    """Looks that began after a tell had returned and did not show its value, be it for a moment."""
+    told = [(line["t"], line["value"]) for actor in actors for line in actor.of("told")]
+    stale = 0
+    for reader in actors:
+        seen = _sights(reader)
+        for look in reader.of("looked"):
+            stale += any(t < look["began"] and seen.get(value, float("inf")) > look["t"] for t, value in told)
+    return stale
