@@ -96,5 +96,18 @@ def test_no_file_reaches_for_the_private_names_of_another_room() -> None:
     assert not {path: names for path, names in reached.items() if names}
 
 
+def test_nobody_but_the_surrogates_sees_the_factors_of_a_gaussian_process() -> None:
+    """Others see a posterior; the bridge to BoTorch translates one into another, which needs its parts."""
+    seen = {}
+    for path in ROOT.rglob("*.py"):
+        if room(path) == "surrogate" or path.name == "_botorch_bridge.py":
+            continue
+        tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        names = {node.attr for node in tree if isinstance(node, ast.Attribute)} & {"hyper", "sites", "lengthscales"}
+        if names:
+            seen[str(path.relative_to(ROOT))] = names
+    assert not seen
+
+
 def test_the_optimizer_can_be_read_in_one_sitting() -> None:
     assert len((ROOT / "optimizer.py").read_text(encoding="utf-8").splitlines()) < 300

@@ -84,6 +84,14 @@ def test_a_schedule_is_no_acquisition_and_an_acquisition_is_the_constant_schedul
     assert as_schedule(alternate) is alternate
 
 
+def test_the_gate_comes_with_an_acquisition_in_place_of_the_defaults_own() -> None:
+    gate = {name: Optimizer(BOX, acquisition=name).settings.credit.credit_when for name in ("ucb", "ts", "alternate")}
+    assert set(gate.values()) == {"base_mean_below_incumbent"}
+    same = Optimizer(BOX).settings.acquisition
+    assert Optimizer(BOX, acquisition=same).settings == Optimizer(BOX).settings
+    assert Optimizer(BOX).settings.credit.credit_when == "always"
+
+
 class Own:
     """A user's acquisition with real values, far from the best observation."""
 

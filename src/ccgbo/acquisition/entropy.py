@@ -70,6 +70,7 @@ class JES:
 
     codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = True
+    needs_joint: ClassVar[bool] = True  # predictions at several points together
 
     def bind(self, context: Context) -> JointEntropyScore:
         return JointEntropyScore.build(context.posterior, _optima(context))

@@ -118,6 +118,10 @@ class GP:
         """The variance of the observation noise that is learned."""
         return self.hyper.noise
 
+    def noise_of(self, n: int, given: Array | None) -> Array:  # (n,)
+        """The noise variance of n observations, of which ``given`` (NaN where unknown) knows some."""
+        return self.hyper.noise_of(n, given)
+
     def prior_std(self, x: Array) -> Array:  # (m, p) -> (m,)
         """Standard deviation before any observation."""
         std: Array = np.sqrt(np.broadcast_to(self.prior_variance(self.basis(x)), len(x)))
