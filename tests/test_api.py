@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import ccgbo
+from ccgbo.running import run
 
 SPACE = {"x": (-5.0, 5.0), "n": (1, 8), "kind": ["a", "b"]}
 
@@ -185,3 +187,11 @@ def test_a_prior_that_raises_is_named() -> None:
     for prior, message in ((broken, "prior raised KeyError: 'z' at"), ({"x": Odd()}, "no density here")):
         with pytest.raises(ccgbo.SettingError, match=message):
             ccgbo.maximize(bowl, BOX, 8, n_initial=3, seed=0, progress=False, prior=prior)
+
+
+@pytest.mark.parametrize("entry", [ccgbo.maximize, ccgbo.minimize, ccgbo.Study.run])
+def test_every_way_to_run_has_the_options_of_the_loop(entry: Any) -> None:
+    own = inspect.signature(entry).parameters
+    for name, option in inspect.signature(run).parameters.items():
+        if option.kind is option.KEYWORD_ONLY:
+            assert (own[name].annotation, own[name].default) == (option.annotation, option.default), name
