@@ -27,7 +27,7 @@ from ccgbo import Optimizer  # noqa: E402
 from ccgbo.bench.baselines import Searcher  # noqa: E402
 from ccgbo.bench.methods import get_method  # noqa: E402
 from ccgbo.bench.problems import get_problem  # noqa: E402
-from ccgbo.surrogate.fit import Energy  # noqa: E402
+from ccgbo.surrogate.gp.fit import Energy  # noqa: E402
 from ccgbo.versions import versions  # noqa: E402
 
 

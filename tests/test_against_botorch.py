@@ -10,9 +10,9 @@ import pytest
 
 from ccgbo.acquisition import EI, UCB, Context, LogEI
 from ccgbo.acquisition.analytic import log_h
-from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.paths import draw_paths
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.paths import draw_paths
+from ccgbo.surrogate.gp.posterior import GP, Hyper
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="`torch.jit.script", category=DeprecationWarning)

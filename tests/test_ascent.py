@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ccgbo.ascent import ascend
+from ccgbo.surrogate.ascent import ascend
 
 Array = np.ndarray
 

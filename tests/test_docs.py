@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -13,7 +12,7 @@ from check_links import dead_links
 from doc_outputs import agree, refreshed, run_page
 from docstrings import fence_sessions
 
-from ccgbo import Optimizer
+from ccgbo.engine.proposal import prepare, propose
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -69,7 +68,7 @@ def test_the_algorithm_printed_in_the_readme_is_the_code() -> None:
     printed = re.findall(
         r"^```py\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
-    assert printed == [textwrap.dedent(inspect.getsource(f)) for f in (Optimizer._suggest, Optimizer._ground)]
+    assert printed == [inspect.getsource(f) for f in (propose, prepare)]
 
 
 def test_every_page_of_the_site_exists_and_every_page_is_on_the_site() -> None:

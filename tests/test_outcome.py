@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from space_strategies import CHOICES  # noqa: F401 - loads the profile
 
 from ccgbo import Optimizer, SettingError
-from ccgbo.explain import in_user_units
-from ccgbo.presets import PAPER
-from ccgbo.surrogate.outcome import OUTCOMES, Robust, Standardize, fit_outcome
+from ccgbo.engine.explain import in_user_units
+from ccgbo.engine.settings import PAPER
+from ccgbo.surrogate.outcome_transform import OUTCOMES, Robust, Standardize, fit_outcome
 
 any_value = st.floats(allow_nan=False, allow_infinity=False)
 values = st.lists(any_value, min_size=1, max_size=40)

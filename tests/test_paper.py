@@ -13,11 +13,11 @@ from ccgbo import Optimizer, lower_weight, regret_factor, upper_weight
 from ccgbo.acquisition import UCB, Context, LogEI, weigh
 from ccgbo.credit.field import KNNField, credit_factor, exponent
 from ccgbo.credit.scores import credits, log_likelihood, ranks, raw_scores, score
-from ccgbo.presets import PAPER
-from ccgbo.search import global_candidates
+from ccgbo.engine.search import global_candidates
+from ccgbo.engine.settings import PAPER
 from ccgbo.surrogate.distance import Metric
+from ccgbo.surrogate.gp.paths import draw_paths
 from ccgbo.surrogate.optima import maximise_paths
-from ccgbo.surrogate.paths import draw_paths
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0)}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ccgbo import Float, Optimizer, SettingError, Trial
-from ccgbo.proposal import with_pending
+from ccgbo.engine.proposal import with_pending
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 ACQUISITIONS = ["ucb", "ei", "logei", "ts", "mes", "jes"]

@@ -12,7 +12,7 @@ from scipy.stats import beta, norm
 
 from ccgbo import Float, Gaussian, Optimizer, SettingError, Space
 from ccgbo.acquisition.factors import PriorFactor, UserPrior
-from ccgbo.proposal import prior_factor
+from ccgbo.engine.proposal import prior_factor
 
 SPACE = Space({"x": (0.0, 1.0), "lr": Float(1e-5, 1e-1, log=True), "c": ["a", "b", "z"], "n": (1, 9)})
 POINT = {"x": 0.5, "lr": 1e-3, "c": "a", "n": 5}

@@ -9,8 +9,8 @@ import pytest
 
 from ccgbo import UCB, Alternate, LogEI, Optimizer
 from ccgbo.acquisition import Constant, Schedule, as_schedule
+from ccgbo.engine.proposal import prepare, propose, question
 from ccgbo.errors import SpaceExhaustedError
-from ccgbo.proposal import prepare, propose, question
 from ccgbo.space import as_space
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -82,6 +82,14 @@ def test_a_schedule_is_no_acquisition_and_an_acquisition_is_the_constant_schedul
     assert not any(alternate.at(t, mixed).credited for t in range(6))
     assert as_schedule(UCB()) == Constant(UCB()) and Constant(UCB()).at(4, box) == (UCB(), True)
     assert as_schedule(alternate) is alternate
+
+
+def test_the_gate_comes_with_an_acquisition_in_place_of_the_defaults_own() -> None:
+    gate = {name: Optimizer(BOX, acquisition=name).settings.credit.credit_when for name in ("ucb", "ts", "alternate")}
+    assert set(gate.values()) == {"base_mean_below_incumbent"}
+    same = Optimizer(BOX).settings.acquisition
+    assert Optimizer(BOX, acquisition=same).settings == Optimizer(BOX).settings
+    assert Optimizer(BOX).settings.credit.credit_when == "always"
 
 
 class Own:

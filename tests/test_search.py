@@ -16,7 +16,7 @@ from space_strategies import spaces
 
 from ccgbo import Categorical, Float, Int, Optimizer, SearchSettings, SettingError, Space, SpaceExhaustedError, log
 from ccgbo.credit.scores import score
-from ccgbo.search import Excluded, any_new, global_candidates, local_candidates, movable, optimize_acquisition
+from ccgbo.engine.search import Excluded, any_new, global_candidates, local_candidates, movable, optimize_acquisition
 
 Array = NDArray[np.float64]
 SETTINGS = SearchSettings(n_candidates=64, n_starts=3, steps=30)

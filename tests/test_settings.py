@@ -26,12 +26,12 @@ from ccgbo import options as options_module
 from ccgbo import presets as presets_module
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.credit.field import FIELDS
-from ccgbo.design import DESIGNS
-from ccgbo.options import OptimizerOptions, SettingsOptions, keywords_of
-from ccgbo.presets import resolve
-from ccgbo.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
-from ccgbo.surrogate.kernels import KERNELS
-from ccgbo.surrogate.outcome import OUTCOMES
+from ccgbo.engine.design import DESIGNS
+from ccgbo.engine.options import OptimizerOptions, SettingsOptions, keywords_of
+from ccgbo.engine.settings import resolve
+from ccgbo.engine.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
+from ccgbo.surrogate.gp.kernels import KERNELS
+from ccgbo.surrogate.outcome_transform import OUTCOMES
 from ccgbo.validation import Above, AtLeast, Validated, check, choice, flag, number, optional_number, whole_number
 
 ROOT = Path(__file__).parent.parent

@@ -16,7 +16,7 @@ import pytest
 
 import ccgbo
 from ccgbo.acquisition import Alternate
-from ccgbo.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
+from ccgbo.engine.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
 from ccgbo.storage.workers import this_worker
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}

@@ -13,6 +13,10 @@ from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context
 from ccgbo.acquisition.factors import Gaussian
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import OptimizerOptions, SettingsOptions
+from ccgbo.engine.search import SearchSettings
+from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
 from ccgbo.errors import (
     CcgboError,
     InfeasibleSpaceError,
@@ -30,11 +34,7 @@ from ccgbo.errors import (
     UnknownTrialError,
     UnsupportedError,
 )
-from ccgbo.optimizer import Optimizer
-from ccgbo.options import OptimizerOptions, SettingsOptions
-from ccgbo.presets import PRESETS, Settings, high_dimensional
 from ccgbo.records import CreditRow, Explanation, Neighbour, Recommendation, Result, Trial
-from ccgbo.search import SearchSettings
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -48,7 +48,7 @@ from ccgbo.space import (
 )
 from ccgbo.storage import StudyInfo, list_studies
 from ccgbo.study import Study
-from ccgbo.surrogate.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
 
 __version__ = "0.1.0"
 

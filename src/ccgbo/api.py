@@ -8,10 +8,10 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any, Unpack
 
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import OptimizerOptions, check_keywords
+from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
-from ccgbo.optimizer import Optimizer
-from ccgbo.options import OptimizerOptions, check_keywords
-from ccgbo.presets import Settings
 from ccgbo.records import Direction, Result
 from ccgbo.running import Callback, MemorySource, OnError, Source, run
 from ccgbo.space import Space

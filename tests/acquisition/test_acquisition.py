@@ -28,9 +28,9 @@ from ccgbo.acquisition.analytic import log_h
 from ccgbo.credit.field import FIELDS, CreditSettings, credit_factor
 from ccgbo.credit.scores import score
 from ccgbo.errors import SettingError
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.gp.paths import draw_paths
+from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.surrogate.optima import Optima, maximise_paths
-from ccgbo.surrogate.paths import draw_paths
 
 
 def context(gp: GP, rng: np.random.Generator) -> Context:

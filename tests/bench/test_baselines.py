@@ -21,13 +21,13 @@ from ccgbo.bench.baselines.outlier import NU, WithoutOutliers, find_outliers, ro
 from ccgbo.bench.baselines.pibo import pibo
 from ccgbo.bench.baselines.resetting import ResettingUCB, block_length
 from ccgbo.bench.baselines.wgp import weighted_posteriors
+from ccgbo.engine.history import Data
+from ccgbo.engine.settings import PAPER, resolve
 from ccgbo.errors import SettingError
-from ccgbo.history import Data
-from ccgbo.presets import PAPER, resolve
 from ccgbo.space import Float, Space
-from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.paths import draw_paths
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.paths import draw_paths
+from ccgbo.surrogate.gp.posterior import GP, Hyper
 
 Array = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from ccgbo.bench.runner import run_cell, run_experiment, start
 from ccgbo.bench.theory import group_means, growth_exponent, posterior, proxy_errors, weight_bounds
 from ccgbo.credit.field import CreditSettings, regret_factor
 from ccgbo.errors import SettingError
-from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import get_kernel
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.posterior import GP, Hyper
 
 
 def test_the_information_gain_is_half_a_log_determinant() -> None:

@@ -19,10 +19,10 @@ from ccgbo.acquisition import EI, UCB, Context, LogEI
 from ccgbo.acquisition.weighted import Weighted
 from ccgbo.credit.field import CreditSettings, credit_factor
 from ccgbo.credit.scores import score
+from ccgbo.engine.settings import DEFAULT, at_every_turn
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
-from ccgbo.presets import DEFAULT, at_every_turn
-from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import get_kernel
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.posterior import GP, Hyper
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="`torch.jit.script", category=DeprecationWarning)

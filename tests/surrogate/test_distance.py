@@ -8,9 +8,9 @@ import pytest
 from ccgbo import Categorical, Optimizer
 from ccgbo.credit.field import KNNField
 from ccgbo.surrogate.distance import ONE_HOT, Metric, layout_of
-from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.paths import draw_paths
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.paths import draw_paths
+from ccgbo.surrogate.gp.posterior import GP, Hyper
 
 UNIT = np.array([0.4, 0.8, 1.3])
 FEW, MANY = ((1, 3), (2, 4)), ((1, ONE_HOT + 1), (2, 10_000))  # the same columns, embedded and compared

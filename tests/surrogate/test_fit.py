@@ -11,9 +11,9 @@ from scipy.stats import multivariate_normal
 
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.distance import Choices
-from ccgbo.surrogate.fit import HVARFNER, FitSettings, LengthscalePrior, LogNormal, NegLogPosterior, fit, hyper_of
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import get_kernel
+from ccgbo.surrogate.gp.fit import HVARFNER, FitSettings, LengthscalePrior, LogNormal, NegLogPosterior, fit, hyper_of
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.posterior import GP
 
 MLE = FitSettings(lengthscale_prior=None, noise_prior=None, signal_prior=None, trend_prior=None)
 

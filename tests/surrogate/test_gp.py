@@ -11,10 +11,10 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from ccgbo import log
-from ccgbo.surrogate.distance import WIDE, squared_distances
-from ccgbo.surrogate.gp import GP, Hyper
-from ccgbo.surrogate.kernels import KERNELS, get_kernel
-from ccgbo.surrogate.linalg import cholesky
+from ccgbo.surrogate.distance import MATMUL_FROM_COLUMNS, squared_distances
+from ccgbo.surrogate.gp.kernels import KERNELS, get_kernel
+from ccgbo.surrogate.gp.linalg import cholesky
+from ccgbo.surrogate.gp.posterior import GP, Hyper
 
 SKLEARN = {
     "matern52": lambda ls: Matern(length_scale=ls, nu=2.5),
@@ -105,7 +105,7 @@ def test_given_noise_replaces_the_learned_noise_where_it_is_known() -> None:
 
 
 def test_wide_and_narrow_distances_agree(rng: np.random.Generator) -> None:
-    A, B = rng.random((20, WIDE + 1)), rng.random((30, WIDE + 1))
+    A, B = rng.random((20, MATMUL_FROM_COLUMNS + 1)), rng.random((30, MATMUL_FROM_COLUMNS + 1))
     direct = ((A[:, None] - B[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(squared_distances(A, B), direct, atol=1e-12)
     np.testing.assert_allclose(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from conftest import make_gp
 
-from ccgbo.surrogate.kernels import KERNELS
-from ccgbo.surrogate.paths import cos_sin, draw_paths
+from ccgbo.surrogate.gp.kernels import KERNELS
+from ccgbo.surrogate.gp.paths import cos_sin, draw_paths
 
 
 @pytest.mark.parametrize("trend", [0.0, 0.8])

@@ -9,10 +9,10 @@ from numpy.polynomial import legendre
 from scipy.optimize import approx_fprime
 
 from ccgbo.surrogate.distance import squared_distances
-from ccgbo.surrogate.fit import FitSettings, LogNormal, fit, hyper_of
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.trend import basis, basis_slope
+from ccgbo.surrogate.gp.fit import FitSettings, LogNormal, fit, hyper_of
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.posterior import GP
+from ccgbo.surrogate.gp.trend import basis, basis_slope
 
 WITH, WITHOUT = FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)), FitSettings(trend_prior=None)
 

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.arrays import Array
 from ccgbo.surrogate.base import Posterior
 from ccgbo.validation import AtLeast, AtMost, Validated
 
-Array = NDArray[np.float64]
 MeanStd = Callable[[Array, Array], tuple[Array, Array, Array]]  # mean, std -> value, d/d mean, d/d std
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)

@@ -31,11 +31,11 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.optima import Optima
 from ccgbo.validation import Like
 
-Array = NDArray[np.float64]
 Codomain = Literal["real", "nonnegative", "log"]
 
 

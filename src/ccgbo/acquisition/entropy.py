@@ -25,11 +25,10 @@ from scipy.special import log_ndtr
 
 from ccgbo.acquisition.analytic import MeanStdScore
 from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.base import Joint, JointPosterior, Posterior
 from ccgbo.surrogate.optima import Optima
-
-Array = NDArray[np.float64]
 
 
 def hazard(b: Array) -> tuple[Array, Array]:
@@ -70,6 +69,7 @@ class JES:
 
     codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = True
+    needs_joint: ClassVar[bool] = True  # predictions at several points together
 
     def bind(self, context: Context) -> JointEntropyScore:
         return JointEntropyScore.build(context.posterior, _optima(context))

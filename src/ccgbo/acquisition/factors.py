@@ -21,22 +21,20 @@ from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric, Points, embedded_columns
-from ccgbo.surrogate.kernels import Kernel, get_kernel
+from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
 from ccgbo.validation import Above, Validated
-
-Array = NDArray[np.float64]
 
 SUCCESS_WEIGHT = 0.1  # k
 SUCCESS_POWER = 4
 LOG_FLOOR = -46.0  # log(1e-20) below the peak: a prior of zero makes a place unlikely, never impossible
-HUGE = 1e6  # logarithms beyond this, infinities among them, are cut here to stay numbers
+LOG_BOUND = 1e6  # logarithms beyond this, infinities among them, are cut here to stay numbers
 LOG_LIMIT = 600.0  # of the whole factor, so that products of factors neither overflow nor vanish
 
 
@@ -131,23 +129,23 @@ def _log_belief(p: Parameter, belief: Any, u: Array) -> Array:  # (m,) -> (m,)
     if isinstance(belief, Gaussian):
         with np.errstate(over="ignore"):
             z = ((np.log10(values) if p.log else values) - belief.mean) / belief.sd
-        gaussian: Array = -0.5 * np.minimum(np.abs(z), HUGE) ** 2
+        gaussian: Array = -0.5 * np.minimum(np.abs(z), LOG_BOUND) ** 2
         return gaussian
     with np.errstate(all="ignore"):  # what a user's distribution does far out is cut below
         try:
             if hasattr(belief, "logpdf"):
                 logs = np.asarray(belief.logpdf(values), dtype=float)
-                return np.clip(np.where(np.isnan(logs), -HUGE, logs), -HUGE, HUGE)
+                return np.clip(np.where(np.isnan(logs), -LOG_BOUND, logs), -LOG_BOUND, LOG_BOUND)
             return _bounded(np.asarray(belief.pdf(values), dtype=float))
         except Exception as error:
             raise SettingError(f"prior has {belief!r}, which raised {type(error).__name__}: {error}.") from error
 
 
 def _bounded(density: Array) -> Array:
-    """log density between -HUGE and HUGE; zero and NaN are the least."""
+    """log density between -LOG_BOUND and LOG_BOUND; zero and NaN are the least."""
     with np.errstate(divide="ignore"):
         logs = np.log(np.where(density > 0.0, density, 0.0))
-    return np.clip(logs, -HUGE, HUGE)
+    return np.clip(logs, -LOG_BOUND, LOG_BOUND)
 
 
 @dataclass(frozen=True, slots=True)

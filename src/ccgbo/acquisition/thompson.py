@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.acquisition.base import Codomain, Context
+from ccgbo.arrays import Array
 from ccgbo.surrogate.base import Paths
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.acquisition.base import BoundAcquisition, Codomain, value_and_gradient
-
-Array = NDArray[np.float64]
+from ccgbo.arrays import Array
 
 
 class Factor(Protocol):

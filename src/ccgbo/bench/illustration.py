@@ -21,7 +21,7 @@ from ccgbo.bench.results import Row
 from ccgbo.bench.runner import step
 from ccgbo.bench.theory import posterior
 from ccgbo.credit.field import credit_factor
-from ccgbo.design import design_points
+from ccgbo.engine.design import design_points
 from ccgbo.errors import SettingError
 
 TOY = get_problem("Forrester1")

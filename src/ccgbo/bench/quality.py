@@ -23,7 +23,7 @@ from ccgbo.bench.baselines.base import Point
 from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.problems import Problem, get_problem
 from ccgbo.bench.results import Row
-from ccgbo.optimizer import Optimizer
+from ccgbo.engine.optimizer import Optimizer
 
 SPREAD_POINTS = 256  # behind the spread of a problem's values
 

@@ -21,7 +21,7 @@ from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.methods import require
 from ccgbo.bench.problems import Problem, get_problem
 from ccgbo.bench.results import ResultFile, Results, Row, read_results
-from ccgbo.design import design_points
+from ccgbo.engine.design import design_points
 from ccgbo.errors import MissingExtraError, SettingError
 
 BACKENDS = ("loky", "dask", "ray")

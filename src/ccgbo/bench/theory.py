@@ -20,21 +20,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.bench.baselines.base import EngineSearch, gaussian
 from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.results import Row
 from ccgbo.bench.runner import start, step
 from ccgbo.credit.field import CreditSettings, lower_weight, upper_weight
+from ccgbo.engine.model import Model, build_model
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.search import movable
+from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import SettingError
-from ccgbo.model import Model, build_model
-from ccgbo.optimizer import Optimizer
-from ccgbo.search import movable
 from ccgbo.surrogate.optima import maximise_paths
-from ccgbo.threads import blas_threads
-
-Array = NDArray[np.float64]
 
 CHECKPOINTS = (0, 5, 10, 20, 40, 70, 100)
 GROUPS = (1, 5, 25, 100)  # K

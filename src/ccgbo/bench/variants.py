@@ -12,11 +12,11 @@ from typing import Any
 
 from ccgbo.acquisition import UCB, LogEI
 from ccgbo.bench.baselines.base import EngineMethod, Initial, Method, Point, Searcher
-from ccgbo.optimizer import Optimizer
-from ccgbo.presets import DEFAULT, Settings, resolve
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import DEFAULT, Settings, resolve
 from ccgbo.records import Trial
 from ccgbo.space import Space
-from ccgbo.surrogate.fit import LengthscalePrior, LogNormal
+from ccgbo.surrogate.gp.fit import LengthscalePrior, LogNormal
 
 
 def _changed(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[], Method]:

@@ -14,8 +14,8 @@ import click
 
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.cli.table import cell, table
+from ccgbo.engine.settings import PRESETS
 from ccgbo.errors import NoObservationsError, StudyNotFoundError
-from ccgbo.presets import PRESETS
 from ccgbo.space import load_space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study

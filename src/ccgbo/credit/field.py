@@ -25,15 +25,14 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated
 
-Array = NDArray[np.float64]
-
-FEW = 8192  # distances below which computing them all beats asking the tree
+CDIST_LIMIT = 8192  # distances below which computing them all beats asking the tree
 BLOCK = 2**20  # distances that are held at once
 
 
@@ -108,7 +107,7 @@ class KNNField:
             between = [self._metric.squared(self._metric.points(block), self._points) for block in blocks]
             return np.concatenate([_smallest(distances, self._h) for distances in between])
         z = self._metric.points(x).Z
-        if len(z) * len(self._points) <= FEW and self._h < len(self._points):
+        if len(z) * len(self._points) <= CDIST_LIMIT and self._h < len(self._points):
             return _smallest(cdist(z, self._points.Z), self._h)
         return self._tree.query(z, k=self._h)[1].reshape(len(z), self._h)  # type: ignore[no-any-return]
 

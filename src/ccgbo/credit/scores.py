@@ -15,11 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.log import report_once
-
-Array = NDArray[np.float64]
 
 EPS = 1e-6  # eps_c: stabilises Eq. (3); the paper gives no value
 
@@ -58,7 +56,7 @@ def log_likelihood(mean: Array, std: Array, z: float, *, eps: float = EPS) -> Ar
     """log l_i = log N(Z_t; mu_i, sigma_i^2 + eps_c), Eq. (3)."""
     if not np.isfinite(z):
         report_once("proxy", "the proxy of the optimum is %s: no credit is given", z)
-        return np.zeros_like(mean)  # nobody is told apart
+        return np.zeros_like(mean)  # equal likelihoods: equal credits, which weigh nothing
     var = std**2 + eps
     result: Array = -0.5 * np.log(2.0 * np.pi * var) - 0.5 * (z - mean) ** 2 / var
     return result

@@ -22,17 +22,15 @@ from gpytorch.constraints import Positive
 from gpytorch.kernels import AdditiveKernel, Kernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.means import ConstantMean, ZeroMean
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ccgbo.arrays import Array
 from ccgbo.errors import UnsupportedError
-from ccgbo.surrogate.cross import Hyper
 from ccgbo.surrogate.distance import ONE_HOT
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.trend import LINEAR, SQUARE
-
-Array = NDArray[np.float64]
+from ccgbo.surrogate.gp.cross import Hyper
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.posterior import GP
+from ccgbo.surrogate.gp.trend import LINEAR, SQUARE
 
 
 @dataclass(frozen=True, slots=True)

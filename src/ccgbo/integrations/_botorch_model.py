@@ -21,11 +21,12 @@ from botorch.sampling.pathwise.utils import get_train_inputs, get_train_targets
 from botorch.utils.transforms import is_ensemble, normalize, unnormalize
 from torch import Tensor
 
-from ccgbo.ascent import ascend
+from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import SettingError, UnsupportedError
-from ccgbo.integrations._botorch_bridge import Array, as_numpy
-from ccgbo.surrogate.outcome import Standardize
+from ccgbo.integrations._botorch_bridge import as_numpy
+from ccgbo.surrogate.ascent import ascend
+from ccgbo.surrogate.outcome_transform import Standardize
 
 N_JOINT = 256  # points of a joint draw, which costs the cube of their number
 N_MOMENTS = 256  # samples for the moments of a nonlinear objective

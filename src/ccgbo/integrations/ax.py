@@ -18,11 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import OptimizerOptions, check_options
+from ccgbo.engine.state import OptimizerState, iteration_of
 from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceExhaustedError, UnsupportedError
-from ccgbo.optimizer import Optimizer
-from ccgbo.options import OptimizerOptions, check_options
 from ccgbo.records import Direction, Trial
-from ccgbo.state import OptimizerState, iteration_of
 from ccgbo.validation import optional_whole_number
 
 try:

@@ -28,9 +28,9 @@ from typing import Any
 from ccgbo.acquisition.base import Codomain
 from ccgbo.credit.field import CreditSettings, exponent
 from ccgbo.credit.scores import Scores, score
+from ccgbo.engine.settings import DEFAULT, at_every_turn
+from ccgbo.engine.state import iteration_of
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
-from ccgbo.presets import DEFAULT, at_every_turn
-from ccgbo.state import iteration_of
 from ccgbo.validation import check, optional_whole_number
 
 try:

@@ -31,14 +31,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ccgbo.engine.model import FitState
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import SettingsOptions, check_keywords
+from ccgbo.engine.settings import Settings, resolve
+from ccgbo.engine.state import OptimizerState, iteration_of
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
-from ccgbo.model import FitState
-from ccgbo.optimizer import Optimizer
-from ccgbo.options import SettingsOptions, check_keywords
-from ccgbo.presets import Settings, resolve
 from ccgbo.records import Direction, Trial
 from ccgbo.space import Space
-from ccgbo.state import OptimizerState, iteration_of
 from ccgbo.validation import optional_whole_number
 
 try:

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import OptimizerOptions, check_options
 from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError, UnsupportedError
-from ccgbo.optimizer import Optimizer
-from ccgbo.options import OptimizerOptions, check_options
 from ccgbo.records import Trial
 from ccgbo.space import Space
 from ccgbo.validation import optional_whole_number

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import resolve
 from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError
-from ccgbo.optimizer import Optimizer
-from ccgbo.presets import resolve
 from ccgbo.records import Trial
 from ccgbo.space import Categorical, Float, Int, Parameter, Space
 from ccgbo.validation import optional_whole_number, whole_number

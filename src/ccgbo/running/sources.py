@@ -7,8 +7,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import SettingError
-from ccgbo.optimizer import Optimizer
 from ccgbo.records import Direction, Result, Trial
 
 MAX_ATTEMPTS = 2  # evaluations that may end with their process before the trial is failed

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SpaceError
-from ccgbo.space.numeric import Array, is_finite, is_number
+from ccgbo.space.numeric import is_finite, is_number
 
 if TYPE_CHECKING:
     from ccgbo.space.space import Space

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ccgbo.arrays import Array
 from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.space.constraints import LinearRows
-from ccgbo.space.numeric import Array
 from ccgbo.space.parameters import Categorical
 from ccgbo.space.polytope import THIN
 

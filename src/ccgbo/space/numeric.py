@@ -19,11 +19,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
 
-Array = NDArray[np.float64]
 Condition = Mapping[str, Any]  # {"parent": value or list of values}
 
 # A value must survive the way to its position and back, or a point could be suggested twice without anybody noticing.

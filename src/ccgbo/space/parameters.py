@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.numeric import Array, Condition, Float, Int, is_number, normal_condition
+from ccgbo.space.numeric import Condition, Float, Int, is_number, normal_condition
 
 __all__ = ["Array", "Bool", "Categorical", "Fixed", "Float", "Int", "Parameter", "is_number"]
 
@@ -21,6 +22,7 @@ class Categorical:
 
     choices: Sequence[Any]
     active_if: Condition | None = field(default=None, kw_only=True)
+    _index: dict[tuple[bool, Any], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.choices, str | bytes) or not isinstance(self.choices, Sequence):
@@ -30,12 +32,13 @@ class Categorical:
         object.__setattr__(self, "active_if", normal_condition(self.active_if))
         if not self.choices:
             raise SpaceError("Categorical.choices must not be empty, got [].")
+        object.__setattr__(self, "_index", {})
         for i, choice in enumerate(self.choices):
             if choice is not None and not isinstance(choice, str | bool | int | float):
                 raise SpaceError(f"Categorical.choices must be text, numbers, booleans or None, got {choice!r}.")
             if isinstance(choice, float) and not math.isfinite(choice):
                 raise SpaceError(f"Categorical.choices must be finite, got {choice!r}.")
-            if self.find(choice) != i:
+            if self._index.setdefault((isinstance(choice, bool), choice), i) != i:
                 raise SpaceError(f"Categorical.choices must be distinct, got {choice!r} twice.")
 
     @property
@@ -48,10 +51,7 @@ class Categorical:
             value = value.item()
         if value is not None and not isinstance(value, str | int | float):
             return None
-        for i, choice in enumerate(self.choices):
-            if isinstance(choice, bool) == isinstance(value, bool) and choice == value:
-                return i
-        return None
+        return self._index.get((isinstance(value, bool), value))
 
     def snap(self, u: Array) -> Array:
         return self.unit_of_index(self.index_of_unit(u))

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.space.constraints import LinearRows
-from ccgbo.space.numeric import Array
 from ccgbo.space.parameters import Categorical, Parameter
 
 if TYPE_CHECKING:

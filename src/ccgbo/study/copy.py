@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccgbo.optimizer import Optimizer
+from ccgbo.engine.optimizer import Optimizer
 from ccgbo.records import Trial
 from ccgbo.storage import View
 from ccgbo.storage.rows import place_of, reading

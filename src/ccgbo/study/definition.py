@@ -19,11 +19,9 @@ from typing import Any
 import numpy as np
 
 from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
-from ccgbo.errors import SettingError, StorageError, StudyExistsError, StudyNotFoundError
-from ccgbo.optimizer import Optimizer
-from ccgbo.presets import Settings, resolve
-from ccgbo.records import Direction
-from ccgbo.settings_io import (
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import Settings, resolve
+from ccgbo.engine.settings_io import (
     has_withheld,
     predicates_of,
     prior_from_dict,
@@ -33,12 +31,14 @@ from ccgbo.settings_io import (
     settings_to_dict,
     storable_space,
 )
+from ccgbo.engine.state import STATE_VERSION, OptimizerState
+from ccgbo.engine.threads import blas_threads
+from ccgbo.errors import SettingError, StorageError, StudyExistsError, StudyNotFoundError
+from ccgbo.records import Direction
 from ccgbo.space import Space, as_space
-from ccgbo.state import STATE_VERSION, OptimizerState
 from ccgbo.storage import Store
 from ccgbo.storage.base import not_found
 from ccgbo.storage.rows import StudyRow, place_of, reading, to_json
-from ccgbo.threads import blas_threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 import numpy as np
 
+from ccgbo.engine.history import outcome_of, read_table
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import SettingsOptions, check_keywords
+from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
-from ccgbo.history import outcome_of, read_table
-from ccgbo.optimizer import Optimizer
-from ccgbo.options import SettingsOptions, check_keywords
-from ccgbo.presets import Settings
 from ccgbo.records import (
     CreditRow,
     Direction,

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ccgbo.engine.settings_io import storable_space
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
-from ccgbo.settings_io import storable_space
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.shorthand import from_optuna
 from ccgbo.study.cells import guard, is_missing, spell

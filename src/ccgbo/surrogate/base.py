@@ -2,7 +2,7 @@
 
     n  observations, m  query points, k  paths, p  feature columns
 
-``y`` is standardised and to be maximised. Implementations: the Gaussian process (gp.py) and the forest (forest.py).
+``y`` is standardised and to be maximised. Implementations: the Gaussian process (gp/) and the forest (forest.py).
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Metric
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

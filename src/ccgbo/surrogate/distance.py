@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-Array = NDArray[np.float64]
+from ccgbo.arrays import Array
+
 Choices = tuple[tuple[int, int], ...]  # (column, number of choices) of each column that holds choices
 
 SQRT_HALF = math.sqrt(0.5)
 ONE_HOT = 64  # choices up to which columns of their own are quicker than comparing
-WIDE = 24  # columns from which one matrix product beats cdist's loop
+MATMUL_FROM_COLUMNS = 24  # columns from which one matrix product beats cdist's loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,8 @@ def mismatch(A: Array, B: Array, weights: Sequence[float] | Array) -> Array:  # 
 
 
 def squared_distances(A: Array, B: Array) -> Array:  # (m, q), (n, q) -> (m, n)
-    """Squared Euclidean distances; exactly zero for identical rows in up to ``WIDE`` columns."""
-    if A.shape[1] <= WIDE:
+    """Squared Euclidean distances; exactly zero for identical rows in up to ``MATMUL_FROM_COLUMNS`` columns."""
+    if A.shape[1] <= MATMUL_FROM_COLUMNS:
         return cdist(A, B, "sqeuclidean")  # type: ignore[no-any-return]
     r2 = (-2.0 * A) @ B.T
     r2 += np.einsum("ij,ij->i", A, A)[:, None]

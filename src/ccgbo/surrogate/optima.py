@@ -17,10 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.ascent import ascend
+from ccgbo.arrays import Array
+from ccgbo.surrogate.ascent import ascend
 from ccgbo.surrogate.base import Paths
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.viz.axes import Axis, searched
 from ccgbo.viz.figures import dots, where
@@ -18,7 +18,6 @@ from ccgbo.viz.style import BLUE, GREEN, RED, dot_area, many_axes, one_axes, pla
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 
 LAYERS = {  # of a map: title, colour map
     "mean": ("predicted value", "viridis"),

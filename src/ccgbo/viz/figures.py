@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import NoObservationsError, SettingError
 from ccgbo.records import Direction, Trial
 from ccgbo.space import Space
@@ -22,8 +22,6 @@ from ccgbo.viz.style import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = NDArray[np.float64]
 
 
 class HasTrials(Protocol):

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.bench.problems.formulas import forrester
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import DEFAULT, PAPER
 from ccgbo.errors import SettingError
-from ccgbo.optimizer import Optimizer
-from ccgbo.presets import DEFAULT, PAPER
 from ccgbo.space import Float
 from ccgbo.viz.cuts import share
 from ccgbo.viz.lens import Layers, Lens, optimizer_of
@@ -27,7 +27,6 @@ from ccgbo.viz.style import BLUE, GREEN, GREY, ORANGE, RED, many_axes, plain, ti
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 
 Objective = Callable[[float], float]
 START = (0.1, 0.31, 0.55, 0.7, 0.84, 0.97)  # where the toy is evaluated first

@@ -10,12 +10,10 @@ Constraints are not looked at: the cube is sampled whole.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.viz.axes import searched
 from ccgbo.viz.lens import Lens, Source
-
-Array = NDArray[np.float64]
 
 
 def importance(source: Source | Lens, *, m: int = 1024, seed: int = 0) -> dict[str, float]:

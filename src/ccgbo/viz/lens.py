@@ -18,18 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.acquisition import BoundAcquisition, Turn, as_schedule
+from ccgbo.arrays import Array
 from ccgbo.credit.field import FIELDS
+from ccgbo.engine.model import FitState, Model, build_model
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.proposal import State, prepare, question
+from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import SettingError
-from ccgbo.model import FitState, Model, build_model
-from ccgbo.optimizer import Optimizer
-from ccgbo.proposal import State, prepare, question
 from ccgbo.records import Trial
 from ccgbo.space import Space
 from ccgbo.surrogate.base import Paths
-from ccgbo.threads import blas_threads
 from ccgbo.viz.axes import Axis, axis_of
-
-Array = NDArray[np.float64]
 
 REFIT_GROWTH = 1.25  # a replay refits when the observations have grown by this factor
 REFIT_LIMIT = 300  # and keeps the last fit beyond this many: later ones change little and cost O(n^3) each

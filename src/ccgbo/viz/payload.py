@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ccgbo.engine.settings import Settings
 from ccgbo.errors import CcgboError, SpaceError
-from ccgbo.presets import Settings
 from ccgbo.records import Direction, Trial, best_of
 from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
 from ccgbo.versions import versions

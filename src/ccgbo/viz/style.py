@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import MissingExtraError, SettingError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 
 # Okabe and Ito 2008, "Color Universal Design"
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (

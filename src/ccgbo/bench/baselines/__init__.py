@@ -9,6 +9,7 @@ ucb       GP-UCB, Srinivas et al. 2009      rgp      periodic reset, Bogunovic e
 ccgbo     credit on GP-UCB                  tvgp     smooth forgetting, Bogunovic et al. 2016
 ts, logei, jes, mes                         outlier  Student-t outliers left out, Martinez-Cantin et al. 2018
 ccgbo-ts, ccgbo-logei, ccgbo-jes, -mes      pibo     belief on the acquisition, Hvarfner et al. 2022
+forest    random forest and EI, ccgbo-forest with credit on UCB
                                             colabo   belief on the functions, Hvarfner et al. 2023
 """
 
@@ -28,8 +29,8 @@ from ccgbo.bench.baselines.outlier import outlier
 from ccgbo.bench.baselines.pibo import pibo
 from ccgbo.bench.baselines.resetting import rgp
 from ccgbo.bench.baselines.wgp import wgp
+from ccgbo.engine.settings import PRESETS, Settings, high_dimensional, resolve
 from ccgbo.errors import SettingError
-from ccgbo.presets import PRESETS, Settings, high_dimensional, resolve
 
 VARIANTS: Mapping[str, Variant] = MappingProxyType(
     {
@@ -48,6 +49,8 @@ METHODS = (
     "ccgbo",
     *(f"ccgbo-{name}" for name in ACQUISITIONS if name != "ucb"),
     *VARIANTS,
+    "forest",
+    "ccgbo-forest",
 )
 _SETTINGS = frozenset(f.name for f in fields(Settings))
 
@@ -80,7 +83,10 @@ def _settings(name: str, options: Mapping[str, Any]) -> Settings:
     if preset not in PRESETS:
         raise SettingError(f"preset must be one of {sorted(PRESETS)}, got {preset!r}.")
     base = high_dimensional(PRESETS[preset]) if changes.pop("high_dimensional", False) else PRESETS[preset]
-    if name in ACQUISITIONS:
+    if name.endswith("forest"):
+        credited = name == "ccgbo-forest"
+        base = resolve(base, surrogate="forest", acquisition="ucb" if credited else "ei", credit=credited)
+    elif name in ACQUISITIONS:
         base = resolve(base, acquisition=name, credit=False)
     elif name.startswith("ccgbo-"):
         base = resolve(base, acquisition=name.removeprefix("ccgbo-"))

@@ -14,18 +14,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.acquisition import UCB, BoundAcquisition
+from ccgbo.arrays import Array
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import PAPER, Settings
 from ccgbo.errors import SettingError
-from ccgbo.optimizer import Optimizer
-from ccgbo.presets import PAPER, Settings
 from ccgbo.records import Trial
 from ccgbo.space import Space
 from ccgbo.surrogate.base import Posterior
-from ccgbo.surrogate.gp import GP
+from ccgbo.surrogate.gp.posterior import GP
 
-Array = NDArray[np.float64]
 Point = Mapping[str, Any]
 Initial = Sequence[tuple[Point, float]]  # the initial design, evaluated
 

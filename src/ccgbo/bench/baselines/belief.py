@@ -12,14 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.bench.baselines.base import Initial, Point
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
 from ccgbo.surrogate.distance import Choices, Metric
 
-Array = NDArray[np.float64]
 LogBelief = Callable[[Array], Array]  # features (m, p) -> log rho up to a constant (m,)
 
 SD = 0.25

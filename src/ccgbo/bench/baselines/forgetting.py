@@ -18,11 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ccgbo.acquisition import BoundAcquisition, Codomain, Context
-from ccgbo.bench.baselines.base import Array, Initial, gaussian, upper_bound
+from ccgbo.arrays import Array
+from ccgbo.bench.baselines.base import Initial, gaussian, upper_bound
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.linalg import cholesky, solve, solve_lower
+from ccgbo.surrogate.gp.linalg import cholesky, solve, solve_lower
+from ccgbo.surrogate.gp.posterior import GP
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,15 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, stdtr
 
-from ccgbo.bench.baselines.base import Array, Initial
+from ccgbo.arrays import Array
+from ccgbo.bench.baselines.base import Initial
+from ccgbo.engine.history import Data
+from ccgbo.engine.model import ExactGP, FitState, Model
+from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
-from ccgbo.history import Data
-from ccgbo.model import ExactGP, FitState, Model
-from ccgbo.presets import Settings
 from ccgbo.space import Space
 from ccgbo.surrogate.distance import Choices, Metric, embedded_columns
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.linalg import cholesky, solve
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.linalg import cholesky, solve
 
 NU = 4.0
 LENGTHSCALES = (0.1, 0.25, 0.6, 1.5)  # times sqrt(columns)

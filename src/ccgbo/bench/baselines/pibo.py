@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ccgbo.acquisition import UCB, BoundAcquisition, Codomain, Context
-from ccgbo.bench.baselines.base import Array, Initial
+from ccgbo.arrays import Array
+from ccgbo.bench.baselines.base import Initial
 from ccgbo.bench.baselines.belief import SD, GaussianBelief, LogBelief
 from ccgbo.errors import SettingError
 from ccgbo.space import Space

@@ -20,15 +20,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.acquisition import BoundAcquisition, Codomain, Context
+from ccgbo.arrays import Array
 from ccgbo.bench.baselines.base import Initial, gaussian
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
-from ccgbo.surrogate.gp import GP
-
-Array = NDArray[np.float64]
+from ccgbo.surrogate.gp.posterior import GP
 
 LARGEST = 1e12  # a noise variance beyond which an observation of unit scale says nothing
 

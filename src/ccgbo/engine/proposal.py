@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.acquisition import (
     Acquisition,
@@ -31,17 +30,16 @@ from ccgbo.acquisition import (
     with_gradient,
 )
 from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
+from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditFactor, credit_factor
 from ccgbo.credit.scores import Scores, score
+from ccgbo.engine.model import Model
+from ccgbo.engine.search import Excluded, global_candidates, local_candidates, movable, optimize_acquisition
+from ccgbo.engine.settings import Settings
 from ccgbo.errors import InfeasibleSpaceError
-from ccgbo.model import Model
-from ccgbo.presets import Settings
-from ccgbo.search import Excluded, global_candidates, local_candidates, movable, optimize_acquisition
 from ccgbo.space import Space
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.optima import Optima, maximise_paths
-
-Array = NDArray[np.float64]
 
 N_CENTRES = 5  # observations that local candidates lie around
 

@@ -11,13 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Metric, Points
-from ccgbo.surrogate.kernels import Kernel
-from ccgbo.surrogate.trend import basis, basis_slope
-
-Array = NDArray[np.float64]
+from ccgbo.surrogate.gp.kernels import Kernel
+from ccgbo.surrogate.gp.trend import basis, basis_slope
 
 NOISE_FLOOR = 1e-6  # smallest noise variance of standardised y; keeps K well conditioned
 

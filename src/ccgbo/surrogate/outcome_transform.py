@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
-
-Array = NDArray[np.float64]
 
 FAR = 1e100  # scales from the center, beyond which values are not told apart
 LARGEST = 1.7e308

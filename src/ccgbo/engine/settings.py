@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -24,15 +25,15 @@ from ccgbo.acquisition import (
     trades_mean,
 )
 from ccgbo.credit.field import CreditSettings
-from ccgbo.errors import SettingError
+from ccgbo.engine.search import SearchSettings
+from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.keywords import unknown_keyword
-from ccgbo.search import SearchSettings
-from ccgbo.surrogate.fit import HVARFNER, FitSettings
+from ccgbo.surrogate.gp.fit import HVARFNER, FitSettings
 from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_out
 
 FULL_CREDIT: dict[str, Any] = {"strength": 1.0, "tau": 20.0}
 MODERATE_CREDIT: dict[str, Any] = {"strength": 0.5, "tau": 5.0}
-SURROGATES = ("gp",)
+SURROGATES = ("gp", "forest")
 IS_SURROGATE = Like(
     f"one of {list(SURROGATES)}, or a surrogate: an object with .build",
     lambda thing: (
@@ -62,7 +63,7 @@ class Settings(Validated):
     outcome: Literal["robust", "standardize"] = "robust"
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Annotated[Any, IS_SURROGATE] = "gp"
-    """The model of the objective: "gp", or an object that builds a posterior of its own."""
+    """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
     fit: FitSettings = field(default_factory=FitSettings)
     """How the surrogate is fitted."""
     acquisition: Annotated[Acquisition | Schedule, SCHEDULED] = field(default_factory=default_acquisition)
@@ -78,12 +79,36 @@ class Settings(Validated):
     prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
     """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
 
+    def __post_init__(self) -> None:
+        Validated.__post_init__(self)
+        if self.surrogate == "forest":
+            self._check_forest()
+
+    def _check_forest(self) -> None:
+        if find_spec("sklearn") is None:
+            raise MissingExtraError("surrogate='forest'", "sklearn")
+        parts = [getattr(self.acquisition, name, None) for name in ("exploit", "explore")]
+        for part in (self.acquisition, *parts):
+            if getattr(part, "needs_joint", False) and self.acquisition != default_acquisition():
+                raise SettingError(
+                    f"acquisition must do without joint predictions for surrogate='forest', got {part!r}."
+                )
+        if self.credit.field == "smooth":
+            raise SettingError(
+                "CreditSettings.field must be 'knn' or 'knn-scaled' for surrogate='forest', got 'smooth'."
+            )
+
     def initial_size(self, d: int) -> int:
         """Evaluations of the initial design for ``d`` parameters."""
         return self.n_initial if self.n_initial is not None else max(2 * d, 10)
 
     def in_force(self) -> Settings:
-        """These settings with nothing left open: the credit that suits the acquisition."""
+        """These settings with nothing left open: the credit that suits the acquisition.
+
+        A forest makes no joint predictions: it has turns of UCB in the place of the default's joint entropy search.
+        """
+        if self.surrogate == "forest" and self.acquisition == default_acquisition():
+            return replace(self, acquisition=Alternate(exploit=LogEI(), explore=UCB(), in_mixed=False)).in_force()
         full = getattr(self.acquisition, "full_credit", False) is True
         when = "base_mean_below_incumbent" if trades_mean(self.acquisition) else "always"
         suits: dict[str, Any] = (FULL_CREDIT if full else MODERATE_CREDIT) | {"credit_when": when}

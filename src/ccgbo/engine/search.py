@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ccgbo.acquisition.base import BoundAcquisition, value_and_gradient
-from ccgbo.ascent import ascend
-from ccgbo.design import shifted_sobol
+from ccgbo.arrays import Array
+from ccgbo.engine.design import shifted_sobol
 from ccgbo.errors import SpaceExhaustedError
 from ccgbo.log import report_once
 from ccgbo.space import Categorical, Space
 from ccgbo.space.feasible import walk_feasible
+from ccgbo.surrogate.ascent import ascend
 from ccgbo.validation import AtLeast, AtMost, Below, Validated
-
-Array = NDArray[np.float64]
 
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point

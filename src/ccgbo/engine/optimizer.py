@@ -1,6 +1,6 @@
 """Counterfactual Credit Guided Bayesian Optimization: ask and tell (arXiv 2510.04676v2, Algorithm 1).
 
-The step itself is ``ccgbo.proposal.propose``; here is what happens around it. No I/O: the state is plain data.
+The step itself is ``ccgbo.engine.proposal.propose``; here is what happens around it. No I/O: the state is plain data.
 """
 
 from __future__ import annotations
@@ -11,25 +11,23 @@ from contextlib import contextmanager
 from typing import Any, Unpack, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.acquisition.factors import UserPrior
-from ccgbo.design import design_points
+from ccgbo.arrays import Array
+from ccgbo.engine.design import design_points
+from ccgbo.engine.explain import credit_rows, explain_choice, in_user_units
+from ccgbo.engine.history import Data, History, outcome_of, read_table
+from ccgbo.engine.model import FitState, Model, build_model
+from ccgbo.engine.options import SettingsOptions, check_keywords
+from ccgbo.engine.proposal import State, propose, question
+from ccgbo.engine.search import Excluded, any_new, global_candidates
+from ccgbo.engine.settings import Settings, resolve
+from ccgbo.engine.state import OptimizerState
+from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError, SettingError, SpaceExhaustedError, TellError, UnsupportedError
-from ccgbo.explain import credit_rows, explain_choice, in_user_units
-from ccgbo.history import Data, History, outcome_of, read_table
-from ccgbo.model import FitState, Model, build_model
-from ccgbo.options import SettingsOptions, check_keywords
-from ccgbo.presets import Settings, resolve
-from ccgbo.proposal import State, propose, question
 from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
-from ccgbo.search import Excluded, any_new, global_candidates
 from ccgbo.space import Space, as_space
-from ccgbo.state import OptimizerState
-from ccgbo.threads import blas_threads
 from ccgbo.validation import whole_number
-
-Array = NDArray[np.float64]
 
 
 class Optimizer:

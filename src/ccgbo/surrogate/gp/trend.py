@@ -14,9 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ccgbo.arrays import Array
 
 LINEAR, SQUARE = math.sqrt(3.0), math.sqrt(5.0)
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.credit.field import plain_metric
 from ccgbo.credit.scores import Scores
-from ccgbo.history import History
-from ccgbo.model import Model
-from ccgbo.proposal import Proposal, State
+from ccgbo.engine.history import History
+from ccgbo.engine.model import Model
+from ccgbo.engine.proposal import Proposal, State
 from ccgbo.records import CreditRow, Explanation, Neighbour, Trial
-from ccgbo.surrogate.outcome import LARGEST
-
-Array = NDArray[np.float64]
+from ccgbo.surrogate.outcome_transform import LARGEST
 
 
 def in_user_units(model: Model, mean: float, std: float, sign: float) -> tuple[float, float]:

@@ -12,12 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.distance import Choices
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

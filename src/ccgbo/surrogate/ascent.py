@@ -15,7 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ccgbo.arrays import Array
+
 ValueGradient = Callable[[Array], tuple[Array, Array]]  # (b, p) -> (b,), (b, p)
 
 

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypedDict
 
 from ccgbo.acquisition import Acquisition, Schedule
 from ccgbo.credit.field import CreditSettings
+from ccgbo.engine.search import SearchSettings
+from ccgbo.engine.settings import Settings, resolve
 from ccgbo.keywords import unknown_keyword
-from ccgbo.presets import Settings, resolve
-from ccgbo.search import SearchSettings
-from ccgbo.surrogate.fit import FitSettings
+from ccgbo.surrogate.gp.fit import FitSettings
 
 
 class SettingsOptions(TypedDict, total=False):
@@ -30,7 +30,7 @@ class SettingsOptions(TypedDict, total=False):
     outcome: Literal["robust", "standardize"] | None
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Any
-    """The model of the objective: "gp", or an object that builds a posterior of its own."""
+    """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
     fit: FitSettings | Mapping[str, Any] | None
     """How the surrogate is fitted; a mapping changes single fields of the preset's."""
     acquisition: str | Acquisition | Schedule | None

@@ -7,13 +7,11 @@ so handing over ``K.T`` copies nothing. A NumPy matrix product with C-ordered fa
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri, dtrtrs
 
+from ccgbo.arrays import Array
 from ccgbo.log import report_once
-
-Array = NDArray[np.float64]
 
 
 def cholesky(K: Array) -> tuple[Array, float]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ccgbo.engine.model import FitState
 from ccgbo.errors import SettingError
-from ccgbo.model import FitState
 from ccgbo.records import State as TrialState
 
 STATE_VERSION = 2

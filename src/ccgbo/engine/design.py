@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
-
-Array = NDArray[np.float64]
 
 DESIGNS = ("sobol", "lhs", "random")
 

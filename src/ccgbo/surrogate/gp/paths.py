@@ -19,16 +19,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Layout
-from ccgbo.surrogate.linalg import solve
-from ccgbo.surrogate.trend import basis_slope
+from ccgbo.surrogate.gp.linalg import solve
+from ccgbo.surrogate.gp.trend import basis_slope
 
 if TYPE_CHECKING:
-    from ccgbo.surrogate.gp import GP
-
-Array = NDArray[np.float64]
+    from ccgbo.surrogate.gp.posterior import GP
 
 
 @dataclass(frozen=True, slots=True)

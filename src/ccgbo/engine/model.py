@@ -17,17 +17,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.history import Data
+from ccgbo.arrays import Array
+from ccgbo.engine.history import Data
+from ccgbo.engine.settings import Settings
 from ccgbo.log import report_once
-from ccgbo.presets import Settings
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Choices
-from ccgbo.surrogate.fit import fit, hyper_of
-from ccgbo.surrogate.gp import GP
-from ccgbo.surrogate.kernels import get_kernel
-from ccgbo.surrogate.outcome import Outcome, fit_outcome
-
-Array = NDArray[np.float64]
+from ccgbo.surrogate.forest import Forest
+from ccgbo.surrogate.gp.fit import fit, hyper_of
+from ccgbo.surrogate.gp.kernels import get_kernel
+from ccgbo.surrogate.gp.posterior import GP
+from ccgbo.surrogate.outcome_transform import Outcome, fit_outcome
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
 
@@ -81,7 +81,7 @@ class Surrogate(Protocol):
 
 
 class ExactGP:
-    """The Gaussian process of surrogate/gp.py."""
+    """The Gaussian process of surrogate/gp/."""
 
     def build(
         self,
@@ -107,11 +107,29 @@ class ExactGP:
         return _fit(data, choices, settings, state)
 
 
+class RandomForest:
+    """The forest of surrogate/forest.py: grown anew from all observations, with nothing to learn before."""
+
+    def build(
+        self,
+        data: Data,
+        choices: Choices,
+        settings: Settings,
+        last: Model | None = None,  # noqa: ARG002
+        state: FitState | None = None,  # noqa: ARG002
+        *,
+        refit: bool | None = None,  # noqa: ARG002
+    ) -> Model:
+        rows = _rows(data.values, settings.fit.max_points)
+        transform, y, _ = _standardised(data, rows, settings)
+        forest = Forest.from_data(data.F[rows], y, choices)
+        return Model(forest, rows, transform, FitState((), len(data.values)), *forest.at_observations())
+
+
 def get_surrogate(surrogate: Any) -> Surrogate:
     """A surrogate by its name, or an object of one's own as it is."""
-    if surrogate == "gp":
-        return ExactGP()
-    return surrogate  # type: ignore[no-any-return]
+    named: dict[Any, Surrogate] = {"gp": ExactGP(), "forest": RandomForest()}
+    return named[surrogate] if isinstance(surrogate, str) else surrogate
 
 
 def build_model(
@@ -163,7 +181,7 @@ def _append(base: Model, data: Data) -> Model | None:
     before = base.posterior
     assert isinstance(before, GP)
     mean, std = before.predict(data.F[fresh])
-    spread = np.sqrt(std**2 + before.hyper.noise_of(len(y), noise))
+    spread = np.sqrt(std**2 + before.noise_of(len(y), noise))
     if np.any(np.abs(y - mean) > REFIT_Z * spread):
         return None
     gp = before.condition(data.F[fresh], y, noise)

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.errors import TellError, UnknownTrialError, UnsupportedError
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
 from ccgbo.space import Categorical, Space
 from ccgbo.space.numeric import is_finite
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

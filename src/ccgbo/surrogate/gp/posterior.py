@@ -18,16 +18,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ccgbo.arrays import Array
 from ccgbo.surrogate.base import JointPrediction, Prediction
-from ccgbo.surrogate.cross import CrossCovariance, Hyper
 from ccgbo.surrogate.distance import Metric
-from ccgbo.surrogate.kernels import Kernel
-from ccgbo.surrogate.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
-from ccgbo.surrogate.paths import Paths, draw_paths
-
-Array = NDArray[np.float64]
+from ccgbo.surrogate.gp.cross import CrossCovariance, Hyper
+from ccgbo.surrogate.gp.kernels import Kernel
+from ccgbo.surrogate.gp.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
+from ccgbo.surrogate.gp.paths import Paths, draw_paths
 
 VAR_FLOOR = 1e-12  # relative to the signal variance: cancellation in k - |v|^2 cannot be told from zero below it
 
@@ -117,6 +115,10 @@ class GP:
     def noise_variance(self) -> float:
         """The variance of the observation noise that is learned."""
         return self.hyper.noise
+
+    def noise_of(self, n: int, given: Array | None) -> Array:  # (n,)
+        """The noise variance of n observations, of which ``given`` (NaN where unknown) knows some."""
+        return self.hyper.noise_of(n, given)
 
     def prior_std(self, x: Array) -> Array:  # (m, p) -> (m,)
         """Standard deviation before any observation."""

@@ -30,14 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ccgbo.surrogate.cross import NOISE_FLOOR, Hyper
+from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Choices, layout_of, mismatch, squared_distances
-from ccgbo.surrogate.kernels import Kernel, get_kernel
-from ccgbo.surrogate.linalg import cholesky, inverse_lower, solve, symmetric_times
-from ccgbo.surrogate.trend import basis
+from ccgbo.surrogate.gp.cross import NOISE_FLOOR, Hyper
+from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
+from ccgbo.surrogate.gp.linalg import cholesky, inverse_lower, solve, symmetric_times
+from ccgbo.surrogate.gp.trend import basis
 from ccgbo.validation import AtLeast, AtMost, OrInfinite, Validated
-
-Array = NDArray[np.float64]
 
 LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 LOG_SIGNAL = (math.log(1e-3), math.log(1e3))

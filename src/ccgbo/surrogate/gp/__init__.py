@@ -1,0 +1,1 @@
+"""The exact Gaussian process: kernels, trend, fit, posterior and paths."""
