@@ -45,6 +45,7 @@ from ccgbo.study.definition import (
 )
 from ccgbo.study.source import StudySource
 from ccgbo.study.steps import add_told, pending, release, take
+from ccgbo.validation import optional_whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ class Study:
         check_keywords(settings, Study, SettingsOptions)
         check_arguments(name, heartbeat, if_exists)
         self.heartbeat = heartbeat
-        self._threads = threads
+        self._threads = optional_whole_number("threads", threads)
         self._given = Given(
             space=space,
             direction=direction,
