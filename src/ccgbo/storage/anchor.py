@@ -13,6 +13,7 @@ after the last connection is closed.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sqlite3
 import struct
@@ -113,6 +114,11 @@ def let_go(anchor: Anchor | None, connection: sqlite3.Connection | None) -> None
                 del _anchors[anchor.inode]
                 for descriptor in anchor.descriptors:
                     os.close(descriptor)
+
+
+def keep_for_ever(connection: sqlite3.Connection) -> None:
+    """Never closed, not even when the interpreter ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def before_fork() -> None:

@@ -17,25 +17,29 @@ Three things must never happen, and each has its place here:
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import random
 import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from ccgbo.errors import StorageError
 from ccgbo.storage import anchor as anchors
 from ccgbo.storage.location import Identity, check_path
-from ccgbo.storage.opening import Stamp, is_read_only, name_of, open_snapshot, open_to_read, open_to_write, stamp_of
+from ccgbo.storage.opening import (
+    BUSY_SECONDS,
+    Link,
+    begin_step,
+    is_read_only,
+    name_of,
+    open_snapshot,
+    open_to_read,
+    open_to_write,
+    stamp_of,
+)
 from ccgbo.storage.words import explain, gone
-
-BUSY_SECONDS = 600.0  # a writer waits this long for the others; a suggestion takes far less
 
 LOCK_ATTEMPTS = 5  # to write, when another thread of this process copies the files of the study
 
@@ -44,19 +48,6 @@ T = TypeVar("T")
 
 class _LockLostError(StorageError):
     """The lock to write went away during a step."""
-
-
-@dataclass(slots=True)
-class Link:
-    """An open connection and the file it was opened on."""
-
-    connection: sqlite3.Connection
-    snapshot: Stamp | None = None  # of what it is a copy in memory, for a reader that may not write beside the file
-    identity: Identity | None = None  # of the file, unless it is a copy
-    anchor: anchors.Anchor | None = None  # what keeps its locks
-
-    def close(self) -> None:
-        anchors.let_go(self.anchor, self.connection)
 
 
 class Database:
@@ -109,7 +100,7 @@ class Database:
             link = self._ready(begin)
             connection = link.connection
             try:
-                _begin(connection, begin)
+                begin_step(connection, begin)
                 self._check(link)
                 result = work(connection)
                 if begin != "BEGIN":
@@ -213,7 +204,7 @@ class Database:
 
     def _linked(self, connection: sqlite3.Connection) -> Link:
         try:
-            _begin(connection, "BEGIN")  # opens the journal
+            begin_step(connection, "BEGIN")  # opens the journal
             identity = Identity.of(self._absolute)
             connection.execute("COMMIT")
             if identity is None:
@@ -239,7 +230,7 @@ class Database:
         same_file = now is not None and now.file == link.identity.file
         others = now is not None and now.journal is not None  # somebody writes beside us
         if same_file and (written or others or "truncated" in what):
-            _keep_for_ever(link.connection)  # closing would copy its journal over what stands there now
+            anchors.keep_for_ever(link.connection)  # closing would copy its journal over what stands there now
             _spoiled.add(link.identity.file)
         else:
             if link.connection.in_transaction:
@@ -277,7 +268,7 @@ class Database:
     def _after_fork_in_child(self) -> None:
         self._lock = threading.RLock()
         if self._link is not None:  # forked in the middle of a step
-            _keep_for_ever(self._link.connection)
+            anchors.keep_for_ever(self._link.connection)
             self._link = None
 
 
@@ -307,24 +298,3 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
-
-
-def _keep_for_ever(connection: sqlite3.Connection) -> None:
-    """Never closed, not even when the interpreter ends."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-
-
-def _begin(connection: sqlite3.Connection, statement: str) -> None:
-    """Start a transaction and take its locks. SQLite's own wait grows to 0.1 s between two looks: too long here."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute(statement)
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            return
-        except sqlite3.OperationalError as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if not name_of(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
-                raise
-            time.sleep(random.uniform(0.001, 0.004))
