@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 
 import ccgbo
 from ccgbo import CreditSettings, FitSettings, LengthscalePrior, LogNormal, Optimizer, SearchSettings, Settings
-from ccgbo import options as options_module
-from ccgbo import presets as presets_module
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.credit.field import FIELDS
+from ccgbo.engine import options as options_module
+from ccgbo.engine import settings as presets_module
 from ccgbo.engine.design import DESIGNS
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions, keywords_of
 from ccgbo.engine.settings import resolve
