@@ -102,7 +102,7 @@ def draw_settings(rng: Rng, space: Space) -> dict[str, Any]:
         "revisit": bool(rng.random() < 0.2),
         "n_initial": int(rng.integers(1, 6)),
         "seed": int(rng.integers(2**31)),
-        "search": {"n_candidates": 64, "n_local": 16, "n_starts": int(rng.integers(0, 3)), "steps": 8},
+        "tuning": {"n_candidates": 64, "n_local": 16, "n_starts": int(rng.integers(0, 3)), "search_steps": 8},
         "credit": bool(rng.random() < 0.8) and {"field": str(rng.choice(["knn", "knn-scaled", "smooth"]))},
     }
     if rng.random() < 0.2:

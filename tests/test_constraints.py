@@ -28,7 +28,7 @@ from ccgbo import (
     Study,
 )
 
-FAST = {"n_initial": 3, "search": {"n_candidates": 32, "n_local": 16, "n_starts": 2, "steps": 5}}
+FAST = {"n_initial": 3, "tuning": {"n_candidates": 32, "n_local": 16, "n_starts": 2, "search_steps": 5}}
 
 
 def total(constraint: LinearConstraint, params: dict[str, Any]) -> float:

@@ -30,7 +30,10 @@ from ccgbo.acquisition.factors import SuccessFactor
 from ccgbo.surrogate.distance import squared_distances
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
-FAST: dict[str, Any] = {"n_initial": 4, "search": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "steps": 10}}
+FAST: dict[str, Any] = {
+    "n_initial": 4,
+    "tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 10},
+}
 
 
 # -- failed evaluations
@@ -231,7 +234,7 @@ def smooth(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_three_thousand_rows_are_taken_in_at_once() -> None:
     X, y = smooth(3000)
-    opt = Optimizer(BOX, seed=0, fit={"fit_points": 100}, **FAST)
+    opt = Optimizer(BOX, seed=0, **FAST | {"tuning": FAST["tuning"] | {"fit_points": 100}})
     told = opt.tell_many([{"x": a, "y": b} for a, b in X], y)
     assert [t.value for t in told] == y.tolist()
     trial = opt.ask()
@@ -245,7 +248,7 @@ def test_beyond_max_points_the_model_keeps_the_best_and_the_latest_and_says_so(
 ) -> None:
     monkeypatch.setattr(log, "_reported", set())
     X, y = smooth(600)
-    opt = Optimizer(BOX, seed=0, fit={"max_points": 100}, **FAST)
+    opt = Optimizer(BOX, seed=0, **FAST | {"tuning": FAST["tuning"] | {"max_points": 100}})
     opt.tell_many([{"x": a, "y": b} for a, b in X], y)
     with caplog.at_level(logging.WARNING, logger="ccgbo"):
         opt.ask(3)

@@ -19,8 +19,7 @@ BOX = {"x": (-5.0, 10.0), "y": Float(1e-3, 1e3, log=True)}
 SMALL: dict[str, Any] = {
     "n_initial": 1,
     "seed": 0,
-    "search": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "steps": 4},
-    "fit": {"max_iterations": 15},
+    "tuning": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "search_steps": 4, "max_iterations": 15},
 }
 
 

@@ -149,7 +149,7 @@ def test_impossible_spaces_are_refused(space: Any, message: str) -> None:
         ({"seed": -1}, r"seed must be None or a whole number >= 0, got -1"),
         ({"n_initial": 0}, r"n_initial must be None or a whole number in \[1, 100000\], got 0"),
         ({"design": "grid"}, r"design must be one of .* got 'grid'"),
-        ({"search": {"n_candidates": 0}}, r"n_candidates must be a whole number in \[1, 100000\], got 0"),
+        ({"tuning": {"n_candidates": 0}}, r"n_candidates must be a whole number in \[1, 100000\], got 0"),
         ({"prior": 3}, "prior must be"),
     ],
 )

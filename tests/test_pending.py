@@ -14,7 +14,7 @@ from ccgbo.engine.proposal import with_pending
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 ACQUISITIONS = ["ucb", "ei", "logei", "ts", "mes", "jes"]
-FAST = {"search": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "steps": 10}}
+FAST = {"tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 10}}
 
 
 def bowl(params: Any) -> float:

@@ -29,8 +29,7 @@ from ccgbo import Categorical, LinearConstraint, Optimizer, Space, Trial
 
 COUNTS: Counter[str] = Counter()
 FAST: dict[str, Any] = {
-    "search": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "steps": 4},
-    "fit": {"max_iterations": 15},
+    "tuning": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "search_steps": 4, "max_iterations": 15},
 }
 ACQUISITIONS = ["ucb", "ei", "logei", "ts", "mes", "jes"]
 

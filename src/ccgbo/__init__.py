@@ -15,7 +15,6 @@ from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
-from ccgbo.engine.search import SearchSettings
 from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
 from ccgbo.errors import (
     CcgboError,
@@ -49,6 +48,7 @@ from ccgbo.space import (
 from ccgbo.storage import StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.tuning import EngineTuning
 
 __version__ = "0.1.0"
 
@@ -66,6 +66,7 @@ __all__ = [
     "Context",
     "CreditRow",
     "CreditSettings",
+    "EngineTuning",
     "Explanation",
     "FitSettings",
     "Fixed",
@@ -86,7 +87,6 @@ __all__ = [
     "ParamsError",
     "Recommendation",
     "Result",
-    "SearchSettings",
     "SettingError",
     "Settings",
     "SettingsOptions",

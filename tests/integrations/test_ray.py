@@ -297,7 +297,7 @@ def test_wrong_arguments_are_refused_by_name() -> None:
     for wrong, message in (
         ({"preset": "none"}, "preset must be one of"),
         ({"seed": -1}, "seed must be None or a whole number >= 0, got -1"),
-        ({"search": {"n_candidates": 10.5}}, "n_candidates must be a whole number"),
+        ({"tuning": {"n_candidates": 10.5}}, "n_candidates must be a whole number"),
         ({"random_state": 1}, "no setting 'random_state': did you mean 'seed'"),
     ):
         with pytest.raises(SettingError, match=message):

@@ -154,7 +154,7 @@ class Optimizer:
     def _excluded(self) -> Excluded:
         states = ("pending", "failed") if self.settings.revisit else ("pending", "failed", "complete")
         F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
-        return Excluded(F, self.space, self._history.features("pending"), self.settings.search.separation)
+        return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)
 
     # -- the initial design
 
@@ -169,7 +169,7 @@ class Optimizer:
             self._designed += 1
             if excluded.is_new(self.space.features(u[None, :])[0]):
                 return u
-        U = global_candidates(self.space, self.settings.search, self._rng)  # a small grid, mostly used up
+        U = global_candidates(self.space, self.settings.tuning, self._rng)  # a small grid, mostly used up
         return any_new(U, self.space, excluded, self._rng)
 
     # -- tell

@@ -13,11 +13,11 @@ from typing import Any
 from ccgbo.acquisition import ACQUISITIONS, Acquisition, BoundAcquisition, Codomain, Context, Schedule
 from ccgbo.acquisition.factors import Gaussian
 from ccgbo.credit.field import CreditSettings
-from ccgbo.engine.search import SearchSettings
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError, StorageError
 from ccgbo.space import LinearConstraint, Space, space_from_dict, space_to_dict
 from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.tuning import EngineTuning
 from ccgbo.validation import AtLeast, Validated, number, shown
 
 TYPES: dict[str, type] = {
@@ -26,7 +26,7 @@ TYPES: dict[str, type] = {
     "lengthscale_prior": LengthscalePrior,
     "log_normal": LogNormal,
     "credit": CreditSettings,
-    "search": SearchSettings,
+    "tuning": EngineTuning,
     **{name: type(acquisition) for name, acquisition in ACQUISITIONS.items()},
 }
 TAGS = {cls: tag for tag, cls in TYPES.items()}

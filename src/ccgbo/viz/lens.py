@@ -152,7 +152,7 @@ class Lens:
     @property
     def gap(self) -> Array:  # (n,)
         """|Z_t - mu_i| / sqrt(sigma_i^2 + eps_c): how many standard deviations below the proxy each one lies."""
-        spread = np.sqrt(self.model.std**2 + self.settings.credit.eps)
+        spread = np.sqrt(self.model.std**2 + self.settings.tuning.score_eps)
         result: Array = np.abs(self.scores.z - self.model.mean) / spread
         return result
 
