@@ -96,7 +96,7 @@ def test_values_survive_to_the_last_bit(path: Path) -> None:
 
 def test_a_study_is_created_once_and_opened_by_its_path_alone(path: Path) -> None:
     with ccgbo.Study(path, SPACE, direction="minimize", acquisition="logei", seed=3) as study:
-        assert (study.name, study.direction, study.trials, study.best) == ("default", "minimize", (), None)
+        assert (study.name, study.direction, study.trials) == ("default", "minimize", ())
     with ccgbo.Study(path) as again:
         assert again.space == ccgbo.Space(SPACE)
         assert again.settings.acquisition == ccgbo.LogEI()
@@ -208,7 +208,6 @@ def test_what_a_file_cannot_hold_is_passed_again(path: Path, name: str, given: A
     with ccgbo.Study(path, SPACE, seed=0, n_initial=4, **{name: given}) as study:
         fill(study, 6)
     with ccgbo.Study(path) as study:  # to look and to tell, nothing is missing
-        assert study.best is not None
         assert len(study.credits()) == 6
         with pytest.raises(ccgbo.SettingError, match=f"parts that a file cannot hold: open it with {name}= again"):
             study.ask()
@@ -305,7 +304,7 @@ def test_looking_at_a_study_changes_nothing(path: Path) -> None:
         assert set(credit) == set(range(8))
         assert max(credit.values()) == 1.0
         assert recommendation == copy_of(study).recommend()
-        assert result.best_trial == study.best
+        assert result.best_trial == study.best_trial
         assert result.trials == study.trials
         assert study.explain(7) == study.trials[7].explanation
         assert len(study.to_dataframe()) == 8

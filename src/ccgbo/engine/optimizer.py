@@ -25,12 +25,12 @@ from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError, SettingError, SpaceExhaustedError, TellError, UnsupportedError
-from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
+from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import whole_number
 
 
-class Optimizer:
+class Optimizer(BestTrial):
     """Suggests where to evaluate next, and explains why.
 
     >>> opt = Optimizer({"x": (-5.0, 10.0), "y": (0.0, 15.0)}, direction="minimize", seed=0)
@@ -219,17 +219,13 @@ class Optimizer:
         """Trials that were asked for and not told yet."""
         return tuple(self._history.trials[i] for i in self._history.pending)
 
-    @property
-    def best(self) -> Trial | None:
-        """The complete trial with the best value."""
-        return best_of(self.trials, self.direction)
-
     def result(self, stopped: str = "so far") -> Result:
-        recommendation = self.recommend() if self._history.told else None
+        """What was found so far; ``stopped`` says why it goes no further."""
+        recommended = self.recommend() if self._history.told else None
         return Result(
             trials=self.trials,
             direction=self.direction,
-            recommendation=recommendation,
+            recommended=recommended,
             stopped=stopped,
             found_by=self,
         )
@@ -268,7 +264,7 @@ class Optimizer:
     def _posterior(self, *, commit: bool) -> Model:
         """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
         if not self._history.told:
-            raise NoObservationsError("no observation yet: tell at least one value first.")
+            raise NoObservationsError(NO_VALUE)
         model = build_model(self._history.data(), self.space.choices, self.settings, self._model, self._fit)
         if commit:
             self._model, self._fit = model, model.fit
