@@ -64,7 +64,7 @@ def test_options_reach_the_optimizer_and_the_run() -> None:
         acquisition="ei",
         n_initial=4,
         constraint=lambda p: p["n"] > 4,
-        prior={"x": ccgbo.Gaussian(1.0, 0.5)},
+        prior={"x": ccgbo.NormalPrior(1.0, 0.5)},
         target=4.0,
         patience=30,
         n_workers=2,

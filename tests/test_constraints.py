@@ -57,7 +57,7 @@ def constrained(draw: st.DrawFn) -> tuple[Space, LinearConstraint]:
 @given(constrained(), st.integers(0, 2**31))
 def test_every_suggestion_satisfies_the_linear_constraint(drawn: tuple[Space, LinearConstraint], seed: int) -> None:
     space, constraint = drawn
-    opt = Optimizer(space, seed=seed, revisit=True, **FAST)
+    opt = Optimizer(space, seed=seed, allow_repeats=True, **FAST)
     touches_a_continuum = any(space[name].size == 0 for name in constraint.coefficients)
     for i in range(6):
         trial = opt.ask()
@@ -334,7 +334,7 @@ def test_tenths_add_up_as_they_do_on_paper() -> None:
 
 def test_a_conditional_parameter_counts_as_zero_while_inactive() -> None:
     table = {"on": Categorical([False, True]), "x": Float(1.0, 2.0, active_if={"on": True})}
-    opt = Optimizer(table, constraint=LinearConstraint({"x": 1}, upper=0.5), seed=0, revisit=True, n_initial=1)
+    opt = Optimizer(table, constraint=LinearConstraint({"x": 1}, upper=0.5), seed=0, allow_repeats=True, n_initial=1)
     assert opt.ask().params == {"on": False}
 
 

@@ -106,7 +106,7 @@ def test_a_region_that_fails_is_avoided(acquisition: str) -> None:
 
 
 def test_a_failed_point_is_never_suggested_again() -> None:
-    opt = Optimizer({"n": (0, 9)}, seed=0, n_initial=2, revisit=True)
+    opt = Optimizer({"n": (0, 9)}, seed=0, n_initial=2, allow_repeats=True)
     for _ in range(25):
         trial = opt.ask()
         opt.tell(trial, math.nan if trial.params["n"] in (4, 5) else -abs(trial.params["n"] - 4.4))
@@ -367,7 +367,7 @@ def test_a_finished_grid_is_exhausted(preset: str) -> None:
         seen.add(tuple(trial.params.values()))
         opt.tell(trial, float(i))
     assert len(seen) == 6
-    with pytest.raises(SpaceExhaustedError, match="revisit=True"):
+    with pytest.raises(SpaceExhaustedError, match="allow_repeats=True"):
         opt.ask()
 
 
@@ -380,7 +380,7 @@ def test_a_grid_asked_for_at_once_is_exhausted_too() -> None:
 
 def test_a_noisy_grid_is_revisited_if_the_user_says_so() -> None:
     rng = np.random.default_rng(0)
-    opt = Optimizer({"n": (1, 6)}, seed=0, n_initial=3, revisit=True)
+    opt = Optimizer({"n": (1, 6)}, seed=0, n_initial=3, allow_repeats=True)
     for _ in range(30):
         trial = opt.ask()
         opt.tell(trial, -abs(trial.params["n"] - 4) + 0.5 * rng.standard_normal())
@@ -394,7 +394,7 @@ def test_a_space_of_one_point_is_exhausted_after_it() -> None:
     opt.tell(opt.ask(), 1.0)
     with pytest.raises(SpaceExhaustedError):
         opt.ask()
-    again = Optimizer({"a": 3, "b": (2.0, 2.0)}, seed=0, revisit=True, n_initial=1)
+    again = Optimizer({"a": 3, "b": (2.0, 2.0)}, seed=0, allow_repeats=True, n_initial=1)
     for i in range(5):
         again.tell(again.ask(), float(i))
     assert len(again.trials) == 5

@@ -34,7 +34,7 @@ def nearest_pair(trials: list[Trial]) -> float:
     return min(max(abs(a.params[k] - b.params[k]) for k in BOX) for a, b in combinations(trials, 2))
 
 
-@pytest.mark.parametrize("pending", ["believer", "sample"])
+@pytest.mark.parametrize("pending", ["kriging_believer", "fantasy"])
 @pytest.mark.parametrize("acquisition", ACQUISITIONS)
 def test_a_batch_is_diverse(acquisition: str, pending: str) -> None:
     """Even where the model is sure of the optimum, points asked together keep their distance."""
@@ -73,7 +73,7 @@ def test_fifty_pending_points_of_one_parameter_never_repeat() -> None:
 
 
 def test_a_pending_point_lowers_the_interest_around_itself() -> None:
-    opt = with_data(acquisition="ucb", credit=False, pending="believer")
+    opt = with_data(acquisition="ucb", credit=False, pending="kriging_believer")
     trial = opt.ask()
     f = opt.space.features(opt.space.encode(trial.params)[None])
     gp = opt.snapshot().model.posterior
@@ -83,7 +83,7 @@ def test_a_pending_point_lowers_the_interest_around_itself() -> None:
 
 
 def test_joint_samples_are_drawn_from_the_posterior() -> None:
-    opt = with_data(pending="sample")
+    opt = with_data(pending="fantasy")
     opt.ask(3)
     gp = opt.snapshot().model.posterior
     state = opt.snapshot()

@@ -23,7 +23,7 @@ def told(n: int = 12, **settings: Any) -> Optimizer:
     return opt
 
 
-@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}, {"acquisition": "ts"}, {"pending": "believer"}])
+@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}, {"acquisition": "ts"}, {"pending": "kriging_believer"}])
 def test_a_proposal_from_a_snapshot_is_the_next_suggestion(settings: dict[str, Any]) -> None:
     opt = told(**settings)
     for _ in range(3):

@@ -278,7 +278,7 @@ def test_an_exhausted_space_is_named_and_the_last_free_point_found() -> None:
     F = space.features(grid)
     free = any_new(grid[:5], space, Excluded(np.delete(F, 12_345, axis=0), space), rng)
     assert space.decode(free) == space.decode(grid[12_345])
-    with pytest.raises(SpaceExhaustedError, match="evaluated, pending or failed; revisit=True"):
+    with pytest.raises(SpaceExhaustedError, match="evaluated, pending or failed; allow_repeats=True"):
         any_new(grid[:5], space, Excluded(F, space), rng)
 
 

@@ -56,7 +56,7 @@ PLACES: dict[type, tuple[Mapping[str, Any], Callable[[Any], Mapping[str, Any]]]]
     LogNormal: ({"mean": 0.0, "sd": 1.0}, lambda p: {"fit": {"noise_prior": p, "trend_prior": p, "signal_prior": p}}),
     ccgbo.UCB: ({}, lambda a: {"acquisition": a}),
     ccgbo.Alternate: ({}, lambda a: {"acquisition": a}),
-    ccgbo.Gaussian: ({"mean": 0.3, "sd": 0.1}, lambda g: {"prior": {"x": g}}),
+    ccgbo.NormalPrior: ({"mean": 0.3, "sd": 0.1}, lambda g: {"prior": {"x": g}}),
 }
 SETTINGS_CLASSES = [Settings, CreditSettings, FitSettings, EngineTuning, LengthscalePrior, LogNormal]
 EVERY_FIELD = [(cls, f.name) for cls in PLACES for f in fields(cls)]  # type: ignore[arg-type]
@@ -123,15 +123,15 @@ def test_a_wrong_keyword_is_refused_at_once_or_works(name: str) -> None:
         (lambda: EngineTuning(n_candidates=10**12), "in [1, 100000], got 1000000000000."),
         (lambda: EngineTuning(min_pending_distance=0.5), "min_pending_distance must be a number in [0, 0.5), got 0.5."),
         (lambda: LogNormal(mean=0.0, sd=0), "LogNormal.sd must be a number in [0.001, 1000], got 0."),
-        (lambda: Settings(revisit="no"), "Settings.revisit must be True or False, got 'no'."),
+        (lambda: Settings(allow_repeats="no"), "Settings.allow_repeats must be True or False, got 'no'."),
         (lambda: Settings(n_initial=True), "must be None or a whole number in [1, 100000], got True."),
         (lambda: Settings(design="grid"), "design must be one of ['sobol', 'lhs', 'random'], got 'grid'."),
         (lambda: Settings(fit=FitSettings), "must be a FitSettings, got the class FitSettings: did you mean FitSet"),
         (lambda: ccgbo.Alternate(period=2.5), "Alternate.period must be a whole number >= 2, got 2.5."),
         (lambda: ccgbo.Alternate(explore=ccgbo.UCB), "got the class UCB: did you mean UCB()?"),
         (lambda: ccgbo.UCB(beta="2"), "UCB.beta must be a number in [0, 1000000], got '2'."),
-        (lambda: ccgbo.Gaussian(0.0, math.nan), "Gaussian.sd must be a number > 0, got nan."),
-        (lambda: ccgbo.Gaussian("a", 1.0), "Gaussian.mean must be a finite number, got 'a'."),
+        (lambda: ccgbo.NormalPrior(0.0, math.nan), "NormalPrior.sd must be a number > 0, got nan."),
+        (lambda: ccgbo.NormalPrior("a", 1.0), "NormalPrior.mean must be a finite number, got 'a'."),
         (lambda: EngineTuning(gradient_tolerance=-1), "gradient_tolerance must be a number in [0, 1], got -1."),
         (lambda: FitSettings(trend_prior=3), "FitSettings.trend_prior must be None or a LogNormal, got 3."),
         (lambda: Optimizer(BOX, acquisition=ccgbo.LogEI), "got the class LogEI: did you mean LogEI()?"),
@@ -163,14 +163,14 @@ def test_numpy_scalars_become_pythons_own() -> None:
     credit = CreditSettings(n_paths=np.int32(7), strength=np.float64(0.5), tau=3, half_life=np.float32(2.0))  # type: ignore[arg-type]
     kinds = [type(v) for v in (credit.n_paths, credit.strength, credit.tau, credit.half_life)]
     assert kinds == [int, float, float, float]
-    assert type(Settings(revisit=np.bool_(True)).revisit) is bool  # type: ignore[arg-type]
+    assert type(Settings(allow_repeats=np.bool_(True)).allow_repeats) is bool  # type: ignore[arg-type]
     assert type(Settings(design=np.str_("lhs")).design) is str  # type: ignore[arg-type]
 
 
 def test_the_choices_in_the_annotations_are_those_that_the_code_knows() -> None:
     for cls, name, table in (
         (Settings, "design", DESIGNS),
-        (Settings, "outcome", OUTCOMES),
+        (Settings, "outcome_transform", OUTCOMES),
         (FitSettings, "kernel", KERNELS),
         (CreditSettings, "field", FIELDS),
     ):
@@ -418,8 +418,8 @@ acquisitions = st.sampled_from(list(ACQUISITIONS.values())) | st.builds(
 all_settings = st.builds(
     Settings,
     n_initial=st.none() | st.integers(1, 99),
-    outcome=st.sampled_from(["robust", "standardize"]),
-    revisit=st.booleans(),
+    outcome_transform=st.sampled_from(["robust", "standardize"]),
+    allow_repeats=st.booleans(),
     acquisition=acquisitions,
     fit=st.builds(FitSettings, noise_prior=priors, trend_prior=priors),
     credit=st.builds(
@@ -486,11 +486,11 @@ def test_damaged_settings_are_refused_by_name_or_are_settings(s: Settings, how: 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_a_damaged_prior_is_refused_by_name_or_is_a_prior(how: st.DataObject) -> None:
-    prior = {"x": ccgbo.Gaussian(0.3, 0.1), "k": {"a": 0.9, "b": 0.1}}
+    prior = {"x": ccgbo.NormalPrior(0.3, 0.1), "k": {"a": 0.9, "b": 0.1}}
     assert prior_from_dict(json.loads(json.dumps(prior_to_dict(prior)))) == prior
     damaged = mutated(prior_to_dict(prior), how)
     said = refusal(lambda: prior_from_dict(damaged))
-    assert re.search(r"prior|Gaussian\.(mean|sd)", said) if said else isinstance(prior_from_dict(damaged), dict)
+    assert re.search(r"prior|NormalPrior\.(mean|sd)", said) if said else isinstance(prior_from_dict(damaged), dict)
 
 
 @given(junk)

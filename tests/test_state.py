@@ -84,7 +84,7 @@ def test_another_seed_gives_other_asks(name: str) -> None:
 
 
 @pytest.mark.parametrize("acquisition", ["ucb", "ei", "logei", "ts", "mes", "jes"])
-@pytest.mark.parametrize("pending", ["believer", "sample"])
+@pytest.mark.parametrize("pending", ["kriging_believer", "fantasy"])
 def test_a_run_cut_at_every_trial_equals_the_uncut_one(acquisition: str, pending: str) -> None:
     settings = {"acquisition": acquisition, "pending": pending}
     uncut = drive(make("mixed", **settings), 16)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context, LogEI, ThompsonSampling
-from ccgbo.acquisition.factors import Gaussian
+from ccgbo.acquisition.factors import NormalPrior
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.engine.optimizer import Optimizer
@@ -71,7 +71,6 @@ __all__ = [
     "FitSettings",
     "Fixed",
     "Float",
-    "Gaussian",
     "InfeasibleSpaceError",
     "Int",
     "LengthscalePrior",
@@ -81,6 +80,7 @@ __all__ = [
     "MissingExtraError",
     "Neighbour",
     "NoObservationsError",
+    "NormalPrior",
     "ObjectiveError",
     "Optimizer",
     "OptimizerOptions",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 State = Literal["pending", "complete", "failed"]
-Origin = Literal["design", "model", "told"]
+Origin = Literal["design", "model", "external"]
 Direction = Literal["maximize", "minimize"]
 
 NO_VALUE = "no observation yet: no trial has a value."

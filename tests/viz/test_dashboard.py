@@ -165,7 +165,7 @@ def test_ask_tell_and_fail_are_in_the_file(dashboard: Client, study_path: Path) 
         told, failed, elsewhere = study.trials[13:]
         assert (told.state, told.value) == ("complete", 0.75)
         assert (failed.state, failed.error) == ("failed", "spilt")
-        assert (dict(elsewhere.params), elsewhere.value, elsewhere.origin) == (POINT, -1.0, "told")
+        assert (dict(elsewhere.params), elsewhere.value, elsewhere.origin) == (POINT, -1.0, "external")
 
 
 WRONG: list[tuple[str, Any, str]] = [

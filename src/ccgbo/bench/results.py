@@ -37,6 +37,8 @@ NOW_TUNING = {  # where files from before EngineTuning have its fields that were
     ("search", "steps"): "search_steps",
     ("search", "separation"): "min_pending_distance",
 }
+NOW_CALLED = {"outcome": "outcome_transform", "revisit": "allow_repeats"}
+NOW_PENDING = {"believer": "kriging_believer", "sample": "fantasy"}
 
 
 def key_of(row: Mapping[str, Any]) -> Cell:
@@ -276,7 +278,9 @@ def _in_current_terms(record: dict[str, Any]) -> dict[str, Any]:
         return record
     groups = {name: settings.get(name, {}) for name in ("fit", "credit", "search")}
     tuning = {NOW_TUNING.get((group, k), k): v for group, values in groups.items() for k, v in values.items()}
-    return {**record, "settings": {**settings, "tuning": tuning}}
+    renamed = {NOW_CALLED.get(name, name): value for name, value in settings.items()}
+    pending = NOW_PENDING.get(settings.get("pending"), settings.get("pending"))
+    return {**record, "settings": {**renamed, "pending": pending, "tuning": tuning}}
 
 
 def _union(first: Iterable[str], second: Iterable[str]) -> list[str]:

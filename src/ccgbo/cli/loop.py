@@ -131,9 +131,9 @@ def _report(result: Result, study: Study, n_trials: int) -> None:
         raise KeyboardInterrupt
     if KEEP_GOING in result.stopped:
         raise click.ClickException(f"stopped: {result.stopped}.")
-    waiting = [t.id for t in result.trials if t.state == "pending" and t.origin != "told"]
+    waiting = [t.id for t in result.trials if t.state == "pending" and t.origin != "external"]
     if result.stopped == "all trials done" and waiting:
-        n = sum(t.state != "pending" and t.origin != "told" for t in result.trials)
+        n = sum(t.state != "pending" and t.origin != "external" for t in result.trials)
         click.echo(
             f"{n} of {n_trials}; {len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for a value by hand: "
             f"ccgbo tell {study.path} {waiting[0]} VALUE"

@@ -191,7 +191,7 @@ def _append(base: Model, data: Data) -> Model | None:
 
 
 def _standardised(data: Data, rows: NDArray[np.intp], settings: Settings) -> tuple[Outcome, Array, Array | None]:
-    transform = fit_outcome(settings.outcome, data.values[rows])
+    transform = fit_outcome(settings.outcome_transform, data.values[rows])
     y = transform.forward(data.values[rows])
     return transform, y, _standard_noise(data.noise[rows], transform, y)
 

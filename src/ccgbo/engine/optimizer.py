@@ -152,7 +152,7 @@ class Optimizer(BestTrial):
         )
 
     def _excluded(self) -> Excluded:
-        states = ("pending", "failed") if self.settings.revisit else ("pending", "failed", "complete")
+        states = ("pending", "failed") if self.settings.allow_repeats else ("pending", "failed", "complete")
         F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
         return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)
 
@@ -177,7 +177,7 @@ class Optimizer(BestTrial):
     def enqueue(self, params: Mapping[str, Any]) -> Trial:
         """A point that is evaluated without having been asked for: pending from now on, to be told like any other."""
         self.space.encode(params)  # refuses what is not in the space
-        return self._history.add(params, "told")
+        return self._history.add(params, "external")
 
     def tell(
         self,
@@ -195,7 +195,7 @@ class Optimizer(BestTrial):
         if isinstance(trial, Mapping):
             self.space.encode(trial)  # refuses what is not in the space
             outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-            return self._history.finish(self._history.add(trial, "told"), outcome)
+            return self._history.finish(self._history.add(trial, "external"), outcome)
         known = self._history.find(trial)
         if known.state != "pending":
             raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
@@ -205,7 +205,7 @@ class Optimizer(BestTrial):
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
         rows, outcomes = read_table(params, values, noise_variance, self.space)
-        added = [self._history.add(row, "told") for row in rows]
+        added = [self._history.add(row, "external") for row in rows]
         return [self._history.finish(trial, outcome) for trial, outcome in zip(added, outcomes, strict=True)]
 
     # -- what is known

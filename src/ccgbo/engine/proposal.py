@@ -187,11 +187,11 @@ def prior_factor(state: State) -> PriorFactor | None:
 
 
 def with_pending(state: State, rng: np.random.Generator) -> Posterior:
-    """The posterior with a fantasy at each pending point: its mean (believer) or a joint sample."""
+    """The posterior with a fantasy at each pending point: its mean (the kriging believer) or a joint sample."""
     posterior, F = state.model.posterior, state.pending
     if not len(F):
         return posterior
-    if state.settings.pending == "believer":
+    if state.settings.pending == "kriging_believer":
         return posterior.condition(F, posterior.predict(F)[0])
     return posterior.condition(F, posterior.paths(1, rng)(F)[:, 0])
 

@@ -255,7 +255,7 @@ def any_new(U: Array, space: Space, excluded: Excluded, rng: np.random.Generator
             chosen: Array = points[open_rows[0]]
             return chosen
     raise SpaceExhaustedError(
-        "every point of the space is evaluated, pending or failed; revisit=True allows evaluated ones again."
+        "every point of the space is evaluated, pending or failed; allow_repeats=True allows evaluated ones again."
     )
 
 

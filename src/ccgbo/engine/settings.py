@@ -60,7 +60,7 @@ class Settings(Validated):
     """Evaluations of the initial design; None is max(2 d, 10) for d parameters."""
     design: Literal["sobol", "lhs", "random"] = "sobol"
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
-    outcome: Literal["robust", "standardize"] = "robust"
+    outcome_transform: Literal["robust", "standardize"] = "robust"
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Annotated[Any, IS_SURROGATE] = "gp"
     """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
@@ -70,9 +70,10 @@ class Settings(Validated):
     """What a suggestion maximises. alpha of the paper."""
     credit: CreditSettings = field(default_factory=CreditSettings)
     """How credit weighs the acquisition."""
-    pending: Literal["sample", "believer"] = "sample"
-    """What to expect of points under evaluation: a joint posterior sample, or the posterior mean ("believer")."""
-    revisit: bool = False
+    pending: Literal["fantasy", "kriging_believer"] = "fantasy"
+    """What to expect of points under evaluation: a joint posterior sample ("fantasy"), or the posterior mean
+    ("kriging_believer")."""
+    allow_repeats: bool = False
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
     prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
     """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
@@ -134,7 +135,7 @@ DEFAULT = Settings()
 PAPER = Settings(
     n_initial=None,  # max(2 d, 10)
     design="random",  # not stated; uniform is the plain reading
-    outcome="standardize",
+    outcome_transform="standardize",
     surrogate="gp",
     fit=FitSettings(  # Matern-5/2 by maximum likelihood, at every iteration
         kernel="matern52",
@@ -154,8 +155,8 @@ PAPER = Settings(
         field="knn",
         credit_when="always",
     ),
-    pending="sample",  # the paper evaluates one point at a time
-    revisit=False,
+    pending="fantasy",  # the paper evaluates one point at a time
+    allow_repeats=False,
     prior_strength=10.0,  # of no effect without a prior
     tuning=EngineTuning(
         learn_signal=True,

@@ -128,7 +128,8 @@ class Lens:
     def window(self) -> tuple[float, float]:
         """The range of values worth showing: what was told, and a little around it.
 
-        Where tails are drawn in (``outcome="robust"``) the model's belief far from the data is wide beyond any use.
+        Where tails are drawn in (``outcome_transform="robust"``) the model's belief far from the data is wide beyond
+        any use.
         """
         low, high = float(self.values.min()), float(self.values.max())
         margin = 0.15 * (high - low) or 0.1 * abs(high) or 1.0
