@@ -164,7 +164,7 @@ class CCGBOSampler(BaseSampler):
     ) -> tuple[Trial | None, dict[str, Any] | None]:
         """A suggestion, None if every point is used; and the new fit if there is one."""
         self._forget_finished(study, others)
-        again = replace(self._settings, revisit=True)
+        again = replace(self._settings, allow_repeats=True)
         complete = [t for t in others if t.state == TrialState.COMPLETE]
         for settings, trials in ((self._settings, others), (again, others), (again, complete)):
             optimizer = self._optimizer(study, trials, search_space, trial.number, settings)
@@ -304,7 +304,7 @@ class CCGBOSampler(BaseSampler):
                 params = self._suggested.get((study.study_name, t.number), {}) | params
             if t.state != TrialState.WAITING and belongs(params, search_space):
                 outcome = outcome_of(t, limits)
-                records.append(Trial(id=t.number, params=inward(params, search_space), origin="told", **outcome))
+                records.append(Trial(id=t.number, params=inward(params, search_space), origin="external", **outcome))
         return records
 
 

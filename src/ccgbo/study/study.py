@@ -21,13 +21,13 @@ from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
 from ccgbo.records import (
+    BestTrial,
     CreditRow,
     Direction,
     Explanation,
     Recommendation,
     Result,
     Trial,
-    best_of,
     trials_to_dataframe,
 )
 from ccgbo.running import OnError, run
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Study:
+class Study(BestTrial):
     """Opens the study ``name`` in the file ``path``, or creates it if a space is given and the file does not have it.
 
     >>> study = Study("tune.db", {"lr": (1e-5, 1e-1)}, name="resnet", direction="minimize")
@@ -220,11 +220,6 @@ class Study:
         """Every trial, as the file has it now."""
         return self._read(self._copy.trials)
 
-    @property
-    def best(self) -> Trial | None:
-        """The complete trial with the best value."""
-        return best_of(self.trials, self.direction)
-
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""
         return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
@@ -238,7 +233,7 @@ class Study:
         return self._read(self._copy.new_optimizer)
 
     def recommend(self) -> Recommendation:
-        """The evaluated point with the best posterior mean."""
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
         return self._read(lambda view: self._copy.optimizer(view).recommend())
 
     def credits(self) -> list[CreditRow]:
@@ -268,10 +263,11 @@ class Study:
         callback: Callable[[Any, Trial], Any] | None = None,
         on_error: OnError = "record",
     ) -> Result:
-        """Evaluate ``f(**params)`` until the study has ``n_trials`` suggestions of its own, told or failed.
+        """Evaluate ``f(**params)`` at suggestions of this study.
 
-        So a run that was cut and is started again does the rest, and several processes share the work. The options are
-        those of ``ccgbo.running.run``.
+        In memory ``n_trials`` new trials are made; with a study it is the total of suggestions that the study shall
+        have, told or failed, so that the same call made again, after Ctrl-C or a crash, does the rest. Several
+        processes that run one study share the work. The options are those of ``ccgbo.running.run``.
         """
         return run(
             self.source(n_trials),
