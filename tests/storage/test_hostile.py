@@ -21,7 +21,7 @@ SPACE: dict[str, Any] = {"x": (0.0, 1.0), "k": ["a", "b"], "n": (1, 5)}
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hostile") / "template.db"
-    prior = {"x": ccgbo.Gaussian(0.5, 0.1)}
+    prior = {"x": ccgbo.NormalPrior(0.5, 0.1)}
     with ccgbo.Study(path, SPACE, seed=0, n_initial=4, prior=prior) as study:
         for i in range(7):
             study.tell(study.ask(), float(i % 3))

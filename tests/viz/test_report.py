@@ -60,7 +60,7 @@ def test_the_report_has_every_trial_the_best_and_the_recommended_point(finished:
     assert trials["id"] == [t.id for t in finished.trials]
     assert trials["value"] == [t.value for t in finished.trials]
     assert trials["error"] == {"5": "it exploded"}
-    assert data["study"]["best"] == finished.best.id  # type: ignore[union-attr]
+    assert data["study"]["best"] == finished.best_trial.id
     assert data["analysis"]["recommended"]["id"] == finished.recommend().trial_id
     credits = data["analysis"]["credits"]
     rows = {row.trial_id: row.credit for row in finished.credits()}
@@ -76,7 +76,7 @@ def test_the_report_loads_nothing_from_anywhere(finished: Optimizer) -> None:
 
 def test_five_hundred_trials_stay_below_five_megabytes(tmp_path: Path) -> None:
     space = {f"parameter {i}": Float(0.0, 1.0) for i in range(10)}
-    opt = Optimizer(space, seed=0, fit={"max_iterations": 3})
+    opt = Optimizer(space, seed=0, tuning={"max_iterations": 3})
     U = np.random.default_rng(0).random((490, 10))
     opt.tell_many([dict(zip(space, map(float, u))) for u in U], -((U - 0.4) ** 2).sum(axis=1))
     for _ in range(10):
@@ -156,7 +156,9 @@ def test_maps_are_of_parameters_that_are_active_together() -> None:
 
 def many(n: int, model: int) -> Optimizer:
     """n told points, of which the model takes some."""
-    opt = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0, fit={"max_points": model, "fit_points": 100})
+    opt = Optimizer(
+        {"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0, tuning={"max_points": model, "fit_points": 100}
+    )
     U = np.random.default_rng(0).random((n, 2))
     opt.tell_many([{"x": float(x), "y": float(y)} for x, y in U], -((U - 0.4) ** 2).sum(axis=1))
     return opt

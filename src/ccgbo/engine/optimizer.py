@@ -13,24 +13,23 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from ccgbo.acquisition.factors import UserPrior
-from ccgbo.arrays import Array
-from ccgbo.engine.design import design_points
 from ccgbo.engine.explain import credit_rows, explain_choice, in_user_units
 from ccgbo.engine.history import Data, History, outcome_of, read_table
+from ccgbo.engine.initial import InitialDesign
 from ccgbo.engine.model import FitState, Model, build_model
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.proposal import State, propose, question
-from ccgbo.engine.search import Excluded, any_new, global_candidates
+from ccgbo.engine.search import Excluded
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import NoObservationsError, SettingError, SpaceExhaustedError, TellError, UnsupportedError
-from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
+from ccgbo.errors import NoObservationsError, SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
 from ccgbo.space import Space, as_space
-from ccgbo.validation import optional_whole_number, whole_number
+from ccgbo.validation import check, optional_whole_number, whole_number
 
 
-class Optimizer:
+class Optimizer(BestTrial):
     """Suggests where to evaluate next, and explains why.
 
     >>> opt = Optimizer({"x": (-5.0, 10.0), "y": (0.0, 15.0)}, direction="minimize", seed=0)
@@ -57,12 +56,9 @@ class Optimizer:
             raise UnsupportedError(
                 f"several objectives are out of scope: direction must be one word, got {direction!r}."
             )
-        if direction not in ("maximize", "minimize"):
-            raise SettingError(f"direction must be 'maximize' or 'minimize', got {direction!r}.")
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-            raise SettingError(f"seed must be None or a whole number >= 0, got {seed!r}.")
+        self.direction: Direction = check("direction", direction, Direction)
+        seed = optional_whole_number("seed", seed, at_least=0)
         self.space = as_space(space, constraint)
-        self.direction: Direction = direction
         self.settings = resolve(preset, **settings)
         self._prior = None if prior is None else UserPrior(self.space, prior)
         self._threads = optional_whole_number("threads", threads)
@@ -107,15 +103,15 @@ class Optimizer:
         return trials[0] if n is None else trials
 
     def _ask_one(self) -> Trial:
-        if self._in_design():
-            params = self.space.decode(self._design_point())
-            return self._history.add(params, "design", Explanation(reason="initial design"))
+        design, h = InitialDesign(self.space, self.settings, self._design_seed), self._history
+        if design.is_due(n_told=len(h.told), n_pending=len(h.pending), n_given=self._designed):
+            u, self._designed = design.next_point(self._designed, self._excluded(), self._rng)
+            return h.add(self.space.decode(u), "design", Explanation(reason="initial design"))
         state = self._state_of_step(self._posterior(commit=True))
         proposal = propose(state, self._rng)
         assert proposal.chosen is not None
         self._iteration += 1
-        why = explain_choice(state, proposal, self._history)
-        return self._history.add(self.space.decode(proposal.chosen), "model", why)
+        return h.add(self.space.decode(proposal.chosen), "model", explain_choice(state, proposal, h))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -152,32 +148,16 @@ class Optimizer:
         )
 
     def _excluded(self) -> Excluded:
-        states = ("pending", "failed") if self.settings.revisit else ("pending", "failed", "complete")
+        states = ("pending", "failed") if self.settings.allow_repeats else ("pending", "failed", "complete")
         F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
-        return Excluded(F, self.space, self._history.features("pending"), self.settings.search.separation)
-
-    # -- the initial design
-
-    def _in_design(self) -> bool:
-        told, size = len(self._history.told), self.settings.initial_size(self.space.d)
-        return told == 0 or (told + len(self._history.pending) < size and self._designed < 2 * size)
-
-    def _design_point(self) -> Array:
-        excluded, size = self._excluded(), self.settings.initial_size(self.space.d)
-        for _ in range(64):
-            u: Array = design_points(self.space, self.settings.design, self._designed, 1, size, self._design_seed)[0]
-            self._designed += 1
-            if excluded.is_new(self.space.features(u[None, :])[0]):
-                return u
-        U = global_candidates(self.space, self.settings.search, self._rng)  # a small grid, mostly used up
-        return any_new(U, self.space, excluded, self._rng)
+        return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)
 
     # -- tell
 
     def enqueue(self, params: Mapping[str, Any]) -> Trial:
         """A point that is evaluated without having been asked for: pending from now on, to be told like any other."""
         self.space.encode(params)  # refuses what is not in the space
-        return self._history.add(params, "told")
+        return self._history.add(params, "external")
 
     def tell(
         self,
@@ -195,7 +175,7 @@ class Optimizer:
         if isinstance(trial, Mapping):
             self.space.encode(trial)  # refuses what is not in the space
             outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-            return self._history.finish(self._history.add(trial, "told"), outcome)
+            return self._history.finish(self._history.add(trial, "external"), outcome)
         known = self._history.find(trial)
         if known.state != "pending":
             raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
@@ -205,7 +185,7 @@ class Optimizer:
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
         rows, outcomes = read_table(params, values, noise_variance, self.space)
-        added = [self._history.add(row, "told") for row in rows]
+        added = [self._history.add(row, "external") for row in rows]
         return [self._history.finish(trial, outcome) for trial, outcome in zip(added, outcomes, strict=True)]
 
     # -- what is known
@@ -219,17 +199,13 @@ class Optimizer:
         """Trials that were asked for and not told yet."""
         return tuple(self._history.trials[i] for i in self._history.pending)
 
-    @property
-    def best(self) -> Trial | None:
-        """The complete trial with the best value."""
-        return best_of(self.trials, self.direction)
-
     def result(self, stopped: str = "so far") -> Result:
-        recommendation = self.recommend() if self._history.told else None
+        """What was found so far; ``stopped`` says why it goes no further."""
+        recommended = self.recommend() if self._history.told else None
         return Result(
             trials=self.trials,
             direction=self.direction,
-            recommendation=recommendation,
+            recommended=recommended,
             stopped=stopped,
             found_by=self,
         )
@@ -268,7 +244,7 @@ class Optimizer:
     def _posterior(self, *, commit: bool) -> Model:
         """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
         if not self._history.told:
-            raise NoObservationsError("no observation yet: tell at least one value first.")
+            raise NoObservationsError(NO_VALUE)
         model = build_model(self._history.data(), self.space.choices, self.settings, self._model, self._fit)
         if commit:
             self._model, self._fit = model, model.fit

@@ -13,12 +13,12 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import NoObservationsError, SettingError
-from ccgbo.records import Direction, Trial
+from ccgbo.plotting import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
+from ccgbo.records import NO_VALUE, Direction, Trial
 from ccgbo.space import Space
 from ccgbo.viz.axes import labels_of, place, searched
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import Source, replay_credits
-from ccgbo.viz.style import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -208,7 +208,7 @@ def plot_credit_over_time(source: Source, *, columns: int = 80, colorbar: bool =
     ax = one_axes(ax)
     history = replay_credits(source, columns=columns)
     if not len(history.trial_ids):
-        raise NoObservationsError("no observation yet: tell at least one value first.")
+        raise NoObservationsError(NO_VALUE)
     edges = np.concatenate([history.after - 0.5, [history.after[-1] + 0.5]])
     rows = np.arange(len(history.trial_ids) + 1) + 0.5
     image = ax.pcolormesh(edges, rows, np.ma.masked_invalid(history.credits), cmap="cividis", vmin=0, vmax=1)
