@@ -9,7 +9,7 @@ progress.py    one live line, a bar in a notebook, or plain lines
 """
 
 from ccgbo.running.evaluation import CannotEvaluate, Reported
-from ccgbo.running.limits import seconds
+from ccgbo.running.limits import CtrlC, seconds
 from ccgbo.running.loop import GO_ON, INTERRUPTED, Callback, OnError, run
 from ccgbo.running.sources import MAX_ATTEMPTS, MemorySource, Source, Tally
 
@@ -19,6 +19,7 @@ __all__ = [
     "MAX_ATTEMPTS",
     "Callback",
     "CannotEvaluate",
+    "CtrlC",
     "MemorySource",
     "OnError",
     "Reported",
