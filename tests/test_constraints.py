@@ -101,8 +101,7 @@ def test_the_constrained_optimum_on_the_boundary_is_found() -> None:
     for _ in range(25):
         trial = opt.ask()
         opt.tell(trial, f(**trial.params))
-    assert opt.best is not None
-    assert opt.best.value == pytest.approx(2.0, abs=0.03)
+    assert opt.best_value == pytest.approx(2.0, abs=0.03)
 
 
 # -- sampling

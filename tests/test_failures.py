@@ -98,8 +98,7 @@ def test_a_region_that_fails_is_avoided(acquisition: str) -> None:
             x, y = opt.ask().params.values()
             opt.tell(opt.pending[0], math.nan if x < 0.5 and y < 0.5 else -math.hypot(x - 0.45, y - 0.7))
         failed.append(sum(t.state == "failed" for t in opt.trials[10:]))
-        assert opt.best is not None
-        assert opt.best.value == pytest.approx(0.0, abs=0.03)
+        assert opt.best_value == pytest.approx(0.0, abs=0.03)
     assert sum(failed) <= 15, f"of 20 suggestions of each seed {failed} failed"
 
 
@@ -119,7 +118,8 @@ def test_all_of_the_first_evaluations_failing_is_survived(preset: str) -> None:
     for trial in opt.ask(40):
         opt.tell(trial, failed=True)
     assert len({tuple(t.params.values()) for t in opt.trials}) == 40
-    assert opt.best is None
+    with pytest.raises(ccgbo.NoObservationsError):
+        _ = opt.best_trial
     assert opt.result().recommendation is None
     for i in range(7):
         opt.tell(opt.ask(), float(i))
@@ -268,6 +268,14 @@ def test_a_data_frame_is_prior_data() -> None:
     json.dumps(opt.state_dict(), allow_nan=False)
 
 
+def test_the_data_frame_of_a_run_is_prior_data_of_another() -> None:
+    first = ccgbo.maximize(lambda x, n: x + n, {"x": (0.0, 1.0), "n": (1, 3)}, 6, seed=0, progress=False)
+    frame = first.to_dataframe()
+    second = ccgbo.Optimizer({"x": (0.0, 1.0), "n": (1, 3)}, seed=1)
+    second.tell_many(frame, frame["value"])
+    assert [(t.params, t.value) for t in second.trials] == [(t.params, t.value) for t in first.trials]
+
+
 def test_an_inactive_parameter_is_a_missing_value_in_a_data_frame() -> None:
     space = {
         "kind": ["net", "tree", None],
@@ -366,7 +374,7 @@ def test_a_finished_grid_is_exhausted(preset: str) -> None:
     assert len(seen) == 6
     with pytest.raises(SpaceExhaustedError, match="revisit=True"):
         opt.ask()
-    assert opt.best is not None
+    assert opt.best_value is not None
 
 
 def test_a_grid_asked_for_at_once_is_exhausted_too() -> None:

@@ -115,8 +115,7 @@ def test_the_first_suggestions_follow_the_belief(acquisition: str, credit: bool)
 
 def test_a_wrong_belief_is_overcome() -> None:
     opt = run(BAD, trials=40, prior_strength=2.0)
-    assert opt.best is not None
-    assert opt.best.value == pytest.approx(0.0, abs=0.01)
+    assert opt.best_value == pytest.approx(0.0, abs=0.01)
 
 
 def test_credit_and_belief_multiply() -> None:

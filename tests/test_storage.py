@@ -49,7 +49,7 @@ def test_a_file_holds_many_studies_and_lists_them(tmp_path: Path) -> None:
     path = told_study(tmp_path / "s.db", name="up")
     told_study(path, 3, name="down", direction="minimize")
     with ccgbo.Study(path, name="down") as study:
-        trial, best = study.ask(), study.best
+        trial, best = study.ask(), study.best_trial
         study.tell(trial, failed=True)
         study.ask()
     up, down = ccgbo.list_studies(path)
@@ -84,7 +84,7 @@ def test_a_handle_to_a_deleted_study_says_so_whatever_is_called(tmp_path: Path, 
         lambda: study.tell({"x": 0.5, "n": 1}, 1.0),
         lambda: study.tell_many([{"x": 0.5, "n": 1}], [1.0]),
         lambda: study.trials,
-        lambda: study.best,
+        lambda: study.best_trial,
         study.records,
         study.recommend,
         study.credits,

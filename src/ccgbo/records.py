@@ -114,8 +114,34 @@ class Recommendation:
     std: float
 
 
+class HasBest:
+    """The best of what was told, by its value; where values are noisy, see ``recommend``."""
+
+    __slots__ = ()
+
+    @property
+    def best_trial(self) -> Trial:
+        """The complete trial with the best value."""
+        best = best_of(self.trials, self.direction)  # type: ignore[attr-defined]
+        if best is None:
+            raise NoObservationsError("no trial has a value yet.")
+        return best
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The params of the best trial."""
+        return dict(self.best_trial.params)
+
+    @property
+    def best_value(self) -> float:
+        """The value of the best trial."""
+        value = self.best_trial.value
+        assert value is not None
+        return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(HasBest):
     """What an optimisation found, and the optimizer that found it: figures and reports take a result as it is."""
 
     trials: tuple[Trial, ...]
@@ -123,23 +149,6 @@ class Result:
     recommendation: Recommendation | None = None
     stopped: str = "all trials done"
     found_by: Any = field(default=None, repr=False, compare=False)  # the optimizer itself, see optimizer()
-
-    @property
-    def best_trial(self) -> Trial:
-        best = best_of(self.trials, self.direction)
-        if best is None:
-            raise NoObservationsError("no trial has a value yet.")
-        return best
-
-    @property
-    def best_params(self) -> dict[str, Any]:
-        return dict(self.best_trial.params)
-
-    @property
-    def best_value(self) -> float:
-        value = self.best_trial.value
-        assert value is not None
-        return value
 
     def optimizer(self) -> Any:
         """A copy of the optimizer, for looking and for going on; of a study that went on since, as it is now."""

@@ -67,7 +67,7 @@ def test_a_study_is_read_as_the_file_has_it(dashboard: Client, study_path: Path)
     with Study(study_path) as study:
         assert found["trials"]["value"] == [t.value for t in study.trials]
         assert found["trials"]["state"] == [t.state for t in study.trials]
-        assert found["best"] == study.best.id  # type: ignore[union-attr]
+        assert found["best"] == study.best_trial.id
     _, listed = dashboard.get("/api/studies")
     assert [s["name"] for s in listed["studies"]] == ["net"]
     assert listed["file"] == "tune.db"

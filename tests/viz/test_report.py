@@ -61,7 +61,7 @@ def test_the_report_has_every_trial_the_best_and_the_recommended_point(finished:
     assert trials["id"] == [t.id for t in finished.trials]
     assert trials["value"] == [t.value for t in finished.trials]
     assert trials["error"] == {"5": "it exploded"}
-    assert data["study"]["best"] == finished.best.id  # type: ignore[union-attr]
+    assert data["study"]["best"] == finished.best_trial.id
     assert data["analysis"]["recommended"]["id"] == finished.recommend().trial_id
     credits = data["analysis"]["credits"]
     rows = {row.trial_id: row.credit for row in finished.credits()}

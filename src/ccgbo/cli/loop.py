@@ -15,7 +15,7 @@ from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import table
 from ccgbo.cli.values import DURATION, NUMBER
 from ccgbo.errors import UnknownTrialError
-from ccgbo.records import Result
+from ccgbo.records import Result, best_of
 from ccgbo.running import GO_ON, INTERRUPTED
 from ccgbo.study import Study
 
@@ -67,7 +67,7 @@ def tell(
             raise click.ClickException(
                 f"there is no trial {trial} in {str(file)!r}; `ccgbo show {file}` lists them."
             ) from None
-        best = study.best
+        best = best_of(study.trials, study.direction)
     words = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {told.value:.6g}"
     click.echo(words + ("" if best is None else f"  (best so far: trial {best.id}, {best.value:.6g})"))
 

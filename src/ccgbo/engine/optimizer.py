@@ -25,12 +25,12 @@ from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError, SettingError, SpaceExhaustedError, TellError, UnsupportedError
-from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
+from ccgbo.records import CreditRow, Direction, Explanation, HasBest, Recommendation, Result, Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import whole_number
 
 
-class Optimizer:
+class Optimizer(HasBest):
     """Suggests where to evaluate next, and explains why.
 
     >>> opt = Optimizer({"x": (-5.0, 10.0), "y": (0.0, 15.0)}, direction="minimize", seed=0)
@@ -218,11 +218,6 @@ class Optimizer:
     def pending(self) -> tuple[Trial, ...]:
         """Trials that were asked for and not told yet."""
         return tuple(self._history.trials[i] for i in self._history.pending)
-
-    @property
-    def best(self) -> Trial | None:
-        """The complete trial with the best value."""
-        return best_of(self.trials, self.direction)
 
     def result(self, stopped: str = "so far") -> Result:
         recommendation = self.recommend() if self._history.told else None

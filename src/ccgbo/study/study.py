@@ -24,10 +24,10 @@ from ccgbo.records import (
     CreditRow,
     Direction,
     Explanation,
+    HasBest,
     Recommendation,
     Result,
     Trial,
-    best_of,
     trials_to_dataframe,
 )
 from ccgbo.running import OnError, run
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Study:
+class Study(HasBest):
     """Opens the study ``name`` in the file ``path``, or creates it if a space is given and the file does not have it.
 
     >>> study = Study("tune.db", {"lr": (1e-5, 1e-1)}, name="resnet", direction="minimize")
@@ -219,11 +219,6 @@ class Study:
     def trials(self) -> tuple[Trial, ...]:
         """Every trial, as the file has it now."""
         return self._read(self._copy.trials)
-
-    @property
-    def best(self) -> Trial | None:
-        """The complete trial with the best value."""
-        return best_of(self.trials, self.direction)
 
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""

@@ -102,11 +102,11 @@ ccgbo.Table = (() => {
         const cells = this.columns.map(([key]) => el("td", { class: this.numeric(key) ? "num" : "" }));
         cells[1].append(el("span"));
         const error = el("span", { class: "error" });
-        const more = el("button", { type: "button", hidden: "", "aria-label": `whole error of trial ${id}`,
+        const more = el("button", { type: "button", "aria-label": `whole error of trial ${id}`,
           onclick: () => this.tell(`How trial ${id} failed`, this.data.trials.error[id]) }, "whole error");
         const why = this.data.trials.why[id];
         const button = why ? el("button", { type: "button", "aria-label": `why suggested? trial ${id}`, onclick: () => this.tell(`Why was trial ${id} suggested?`, why) }, "why suggested?") : null;
-        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, more, button)), cells, error, more });
+        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, button)), cells, error, more });
       }
       const { row, cells, error, more } = this.lines.get(id);
       this.columns.forEach(([key, , get, show], i) => {
@@ -120,7 +120,8 @@ ccgbo.Table = (() => {
       });
       const [whole, reason] = [this.data.trials.error[id] || "", this.data.trials.reason[id] || ""];
       say(error, reason);
-      more.hidden = whole.trim().split("\n").length < 3;  // of two lines the reason has both
+      if (whole.trim().split("\n").length < 3) more.remove();  // of two lines the reason has both
+      else if (!more.isConnected) error.after(more);
       return row;
     }
     tell(title, text) {
