@@ -10,8 +10,8 @@ import ccgbo
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
     "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "log", "records", "space",
-    "surrogate", "credit", "acquisition", "engine", "storage", "running", "study", "api", "integrations", "bench", "viz",
-    "demo", "cli", "__main__",
+    "surrogate", "credit", "acquisition", "engine", "storage", "running", "study", "api", "integrations", "bench",
+    "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "search", "settings", "options", "settings_io", "history", "model", "state", "proposal",

@@ -29,7 +29,7 @@ HOSTILE = [
     "</script><script>window.pwned = 1</script>",
     "<img src=x onerror='window.pwned = 1'>",
     "\"'><svg onload=window.pwned=1> \u2028",
-    "<a href='javascript:window.pwned=1'>x</a> & %{customdata} $x$ {{secret}}",  # a name, which must be printable
+    "<a href='javascript:window.pwned=1'>x</a> & %{customdata} $x$ {{secret}}",
 ]
 BOLD = "<b>fat</b>"  # a label that plotly would set in bold
 LABELS = "[...document.querySelectorAll('.plot')].map(e => e.textContent).join()"
