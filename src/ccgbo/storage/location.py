@@ -26,6 +26,8 @@ NETWORK = re.compile(
 def check_path(path: Path, *, create: bool) -> None:
     """Refuses what cannot be a study file, before anything is created."""
     text = str(path)
+    if text == ".":  # what an empty text becomes
+        raise StorageError("path must be the name of a file, got an empty one.")
     if "\0" in text:
         raise StorageError(f"path must not contain a NUL character, got {text!r}.")
     try:
