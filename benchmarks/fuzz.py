@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import ccgbo
-from ccgbo import Bool, Categorical, Fixed, Float, Gaussian, Int, LinearConstraint, Optimizer, Space
+from ccgbo import Bool, Categorical, Fixed, Float, Int, LinearConstraint, NormalPrior, Optimizer, Space
 
 Rng = np.random.Generator
 
@@ -39,7 +39,7 @@ STRANGE = (
     np.float32(0.1), np.int64(3), np.array([2.5]), 7, 10**30,
 )  # fmt: skip
 FAILING = (math.nan, math.inf, -math.inf, np.nan, np.float32("inf"), 10**400, -(10**400))
-REFUSED = ("text", None, True, b"1", 1j, object(), [1.0, 2.0], (1.0,), {"a": 1.0}, np.array([1.0, 2.0]))
+REFUSED = ("text", None, True, b"1", 1j, object(), [1.0, 2.0], (1.0, 2.0), {"a": 1.0}, np.array([1.0, 2.0]))
 ACQUISITIONS = ("ucb", "ei", "logei", "ts", "mes", "jes")
 
 
@@ -95,20 +95,20 @@ def draw_settings(rng: Rng, space: Space) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "preset": str(rng.choice(["default", "paper"])),
         "acquisition": str(rng.choice(ACQUISITIONS)),
-        "outcome": str(rng.choice(["standardize", "robust"])),
-        "pending": str(rng.choice(["believer", "sample"])),
+        "outcome_transform": str(rng.choice(["standardize", "robust"])),
+        "pending": str(rng.choice(["kriging_believer", "fantasy"])),
         "direction": str(rng.choice(["maximize", "minimize"])),
         "design": str(rng.choice(["sobol", "lhs", "random"])),
-        "revisit": bool(rng.random() < 0.2),
+        "allow_repeats": bool(rng.random() < 0.2),
         "n_initial": int(rng.integers(1, 6)),
         "seed": int(rng.integers(2**31)),
-        "search": {"n_candidates": 64, "n_local": 16, "n_starts": int(rng.integers(0, 3)), "steps": 8},
+        "tuning": {"n_candidates": 64, "n_local": 16, "n_starts": int(rng.integers(0, 3)), "search_steps": 8},
         "credit": bool(rng.random() < 0.8) and {"field": str(rng.choice(["knn", "knn-scaled", "smooth"]))},
     }
     if rng.random() < 0.2:
         name = space.names[0]
         p = space[name]
-        belief: Any = {p.choices[0]: 1.0} if isinstance(p, Categorical) else Gaussian(float(p.low), 1.0)
+        belief: Any = {p.choices[0]: 1.0} if isinstance(p, Categorical) else NormalPrior(float(p.low), 1.0)
         settings["prior"] = {name: belief} if rng.random() < 0.5 else lambda params: float(len(repr(params)) % 7)
     return settings
 
@@ -183,7 +183,7 @@ class Run:
     def check_suggestion(self, trial: ccgbo.Trial, before: tuple[ccgbo.Trial, ...]) -> None:
         u = self.space.encode(trial.params)
         check(bool(self.space.feasible(u[None, :])[0]), f"{trial.params} breaks a constraint")
-        states = ("pending", "failed") if self.settings["revisit"] else ("pending", "failed", "complete")
+        states = ("pending", "failed") if self.settings["allow_repeats"] else ("pending", "failed", "complete")
         for other in before:
             if other.state in states:
                 check(dict(other.params) != dict(trial.params), f"{trial.params} repeats trial {other.id}")
@@ -192,7 +192,7 @@ class Run:
         grid = self.space.grid(limit=10_000)
         if grid is None:
             return True
-        used = [t.params for t in trials if t.state != "complete" or not self.settings["revisit"]]
+        used = [t.params for t in trials if t.state != "complete" or not self.settings["allow_repeats"]]
         return any(params not in used for params in self.space.decode_rows(grid))
 
     # outcomes

@@ -30,10 +30,10 @@ from ccgbo.bench.problems import get_problem  # noqa: E402
 
 PROBLEMS = ("Branin2", "StyblinskiTang4", "GPDraw4", "Ackley5")
 VARIANTS = {
-    "believer, together": {"pending": "believer", "search": {"separation": 0.0}},
-    "sample, together": {"pending": "sample", "search": {"separation": 0.0}},
-    "believer, apart": {"pending": "believer", "search": {"separation": 0.05}},
-    "sample, apart": {"pending": "sample", "search": {"separation": 0.05}},
+    "believer, together": {"pending": "kriging_believer", "tuning": {"min_pending_distance": 0.0}},
+    "sample, together": {"pending": "fantasy", "tuning": {"min_pending_distance": 0.0}},
+    "believer, apart": {"pending": "kriging_believer", "tuning": {"min_pending_distance": 0.05}},
+    "sample, apart": {"pending": "fantasy", "tuning": {"min_pending_distance": 0.05}},
 }
 Finished = Iterator[Trial]  # trials in the order they finish; each is told before the next is drawn
 

@@ -29,7 +29,7 @@ def test_minimize_finds_what_is_lowest_and_maximize_what_is_highest() -> None:
     high = ccgbo.maximize(lambda **params: -f(**params), SPACE, 30, seed=0, progress=False)
     assert [t.params for t in high.trials] == [t.params for t in low.trials]
     assert high.best_value == -low.best_value
-    assert low.recommendation is not None
+    assert low.recommend().params["kind"] == "a"
     assert low.stopped == "all trials done"
 
 
@@ -66,7 +66,7 @@ def test_options_reach_the_optimizer_and_the_run() -> None:
         acquisition="ei",
         n_initial=4,
         constraint=lambda p: p["n"] > 4,
-        prior={"x": ccgbo.Gaussian(1.0, 0.5)},
+        prior={"x": ccgbo.NormalPrior(1.0, 0.5)},
         target=4.0,
         patience=30,
         n_workers=2,
@@ -125,7 +125,7 @@ def test_a_result_keeps_its_optimizer(tmp_path: Path, kept: bool) -> None:
     assert optimizer.trials == result.trials
     assert result.credits() == optimizer.credits()
     assert result.explain(13) == optimizer.explain(13) == result.trials[13].explanation
-    assert result.recommend() == result.recommendation == optimizer.recommend()
+    assert result.recommend() == optimizer.recommend()
     optimizer.tell(optimizer.ask(), 1.0)  # a copy: going on with it leaves the result alone
     assert result.optimizer().trials == result.trials
     again = pickle.loads(pickle.dumps(result))
@@ -160,8 +160,8 @@ def test_a_result_prints_the_params_of_the_best_and_of_the_recommended() -> None
     )
     same = ccgbo.Recommendation(trial_id=2, params=trials[2].params, mean=1.9, std=0.1)
     other = ccgbo.Recommendation(trial_id=1, params=trials[1].params, mean=1.5, std=0.1)
-    assert repr(ccgbo.Result(trials=trials, direction="maximize", recommendation=same)).count("x    = ") == 1
-    text = repr(ccgbo.Result(trials=trials, direction="maximize", recommendation=other))
+    assert repr(ccgbo.Result(trials=trials, direction="maximize", recommended=same)).count("x    = ") == 1
+    text = repr(ccgbo.Result(trials=trials, direction="maximize", recommended=other))
     assert text.endswith("recommended  trial 1: 1.5 ± 0.1 by the model\n    x    = 0.25\n    kind = 'a'")
     failed = ccgbo.Trial(id=3, params={"x": 1.0}, state="failed", error='Traceback\n  File "f"\nValueError: no\x1b[1m')
     text = repr(ccgbo.Result(trials=(*trials, failed), direction="maximize"))
@@ -195,3 +195,20 @@ def test_every_way_to_run_has_the_options_of_the_loop(entry: Any) -> None:
     for name, option in inspect.signature(run).parameters.items():
         if option.kind is option.KEYWORD_ONLY:
             assert (own[name].annotation, own[name].default) == (option.annotation, option.default), name
+
+
+def test_the_best_is_spelled_alike_on_an_optimizer_a_study_and_a_result(tmp_path: Path) -> None:
+    box = {"x": (0.0, 1.0)}
+    opt = ccgbo.Optimizer(box, direction="minimize", seed=0)
+    with ccgbo.Study(tmp_path / "s.db", box, direction="minimize", seed=0) as study:
+        for source in (opt, study, opt.result(), study.result()):
+            for look in ("best_trial", "best_params", "best_value", "recommend"):
+                with pytest.raises(ccgbo.NoObservationsError, match="no observation yet: no trial has a value"):
+                    getattr(source, look)()
+        for x in (0.1, 0.5, 0.9):
+            opt.tell({"x": x}, (x - 0.4) ** 2)
+            study.tell({"x": x}, (x - 0.4) ** 2)
+        for source in (opt, study, opt.result(), study.result()):
+            assert (source.best_trial.id, source.best_params) == (1, {"x": 0.5})
+            assert source.best_value == pytest.approx(0.01)
+            assert source.recommend() == opt.recommend()

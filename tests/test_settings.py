@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ccgbo
-from ccgbo import CreditSettings, FitSettings, LengthscalePrior, LogNormal, Optimizer, SearchSettings, Settings
-from ccgbo import options as options_module
-from ccgbo import presets as presets_module
+from ccgbo import CreditSettings, EngineTuning, FitSettings, LengthscalePrior, LogNormal, Optimizer, Settings
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.credit.field import FIELDS
+from ccgbo.engine import options as options_module
+from ccgbo.engine import settings as presets_module
 from ccgbo.engine.design import DESIGNS
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions, keywords_of
 from ccgbo.engine.settings import resolve
@@ -41,28 +41,30 @@ WRONG: list[Any] = [
     10**9, 10**12, 10**400, 1e300, 1e-300, 1j, [], {}, (), {1}, object(), lambda x: x, ccgbo.LogEI,
     np.array([1.0]), np.array(2), np.int64(3), np.float32(0.5), np.float64("nan"), np.bool_(True),
 ]  # fmt: skip
-CREDIT = {"n_paths": 4, "n_features": 16, "path_candidates": 16}
-SEARCH = {"n_candidates": 32, "n_local": 4, "n_starts": 2, "steps": 4}
+CREDIT = {"n_paths": 4}
+TUNING = {
+    "n_features": 16, "path_candidates": 16, "n_candidates": 32, "n_local": 4, "n_starts": 2, "search_steps": 4,
+}  # fmt: skip
 
 # how an object of each settings class comes into an optimizer, with the rest of it small
 PLACES: dict[type, tuple[Mapping[str, Any], Callable[[Any], Mapping[str, Any]]]] = {
-    Settings: ({"search": SearchSettings(**SEARCH), "credit": CreditSettings(**CREDIT)}, lambda s: {"preset": s}),
+    Settings: ({"tuning": EngineTuning(**TUNING), "credit": CreditSettings(**CREDIT)}, lambda s: {"preset": s}),
     CreditSettings: (CREDIT, lambda c: {"credit": c, "acquisition": "ucb"}),
     FitSettings: ({}, lambda f: {"fit": f}),
-    SearchSettings: (SEARCH, lambda s: {"search": s}),
+    EngineTuning: (TUNING, lambda t: {"tuning": t}),
     LengthscalePrior: ({}, lambda p: {"fit": {"lengthscale_prior": p}}),
     LogNormal: ({"mean": 0.0, "sd": 1.0}, lambda p: {"fit": {"noise_prior": p, "trend_prior": p, "signal_prior": p}}),
     ccgbo.UCB: ({}, lambda a: {"acquisition": a}),
     ccgbo.Alternate: ({}, lambda a: {"acquisition": a}),
-    ccgbo.Gaussian: ({"mean": 0.3, "sd": 0.1}, lambda g: {"prior": {"x": g}}),
+    ccgbo.NormalPrior: ({"mean": 0.3, "sd": 0.1}, lambda g: {"prior": {"x": g}}),
 }
-SETTINGS_CLASSES = [Settings, CreditSettings, FitSettings, SearchSettings, LengthscalePrior, LogNormal]
+SETTINGS_CLASSES = [Settings, CreditSettings, FitSettings, EngineTuning, LengthscalePrior, LogNormal]
 EVERY_FIELD = [(cls, f.name) for cls in PLACES for f in fields(cls)]  # type: ignore[arg-type]
 
 
 def suggest_three(**arguments: Any) -> Optimizer:
     """An optimizer that was told eight points and then made three suggestions by its model."""
-    opt = Optimizer(BOX, **{"seed": 0, "search": SEARCH, "credit": CREDIT, **arguments})
+    opt = Optimizer(BOX, **{"seed": 0, "tuning": TUNING, "credit": CREDIT, **arguments})
     points = np.random.default_rng(1).random((8, 2))
     opt.tell_many([{"x": x, "y": y} for x, y in points.tolist()], np.sin(5.0 * points).sum(axis=1))
     size = opt.settings.initial_size(2)
@@ -117,20 +119,20 @@ def test_a_wrong_keyword_is_refused_at_once_or_works(name: str) -> None:
         (lambda: CreditSettings(n_paths=2.5), "CreditSettings.n_paths must be a whole number in [1, 4096], got 2.5."),
         (lambda: CreditSettings(strength="0.5"), "CreditSettings.strength must be a number in [0, 1], got '0.5'."),
         (lambda: CreditSettings(half_life=0), "CreditSettings.half_life must be a number > 0, got 0."),
-        (lambda: SearchSettings(n_candidates=10.5), "n_candidates must be a whole number in [1, 100000], got 10.5."),
-        (lambda: SearchSettings(n_candidates=10**12), "in [1, 100000], got 1000000000000."),
-        (lambda: SearchSettings(separation=0.5), "separation must be a number in [0, 0.5), got 0.5."),
+        (lambda: EngineTuning(n_candidates=10.5), "n_candidates must be a whole number in [1, 100000], got 10.5."),
+        (lambda: EngineTuning(n_candidates=10**12), "in [1, 100000], got 1000000000000."),
+        (lambda: EngineTuning(min_pending_distance=0.5), "min_pending_distance must be a number in [0, 0.5), got 0.5."),
         (lambda: LogNormal(mean=0.0, sd=0), "LogNormal.sd must be a number in [0.001, 1000], got 0."),
-        (lambda: Settings(revisit="no"), "Settings.revisit must be True or False, got 'no'."),
+        (lambda: Settings(allow_repeats="no"), "Settings.allow_repeats must be True or False, got 'no'."),
         (lambda: Settings(n_initial=True), "must be None or a whole number in [1, 100000], got True."),
         (lambda: Settings(design="grid"), "design must be one of ['sobol', 'lhs', 'random'], got 'grid'."),
         (lambda: Settings(fit=FitSettings), "must be a FitSettings, got the class FitSettings: did you mean FitSet"),
         (lambda: ccgbo.Alternate(period=2.5), "Alternate.period must be a whole number >= 2, got 2.5."),
         (lambda: ccgbo.Alternate(explore=ccgbo.UCB), "got the class UCB: did you mean UCB()?"),
         (lambda: ccgbo.UCB(beta="2"), "UCB.beta must be a number in [0, 1000000], got '2'."),
-        (lambda: ccgbo.Gaussian(0.0, math.nan), "Gaussian.sd must be a number > 0, got nan."),
-        (lambda: ccgbo.Gaussian("a", 1.0), "Gaussian.mean must be a finite number, got 'a'."),
-        (lambda: FitSettings(gradient_tolerance=-1), "gradient_tolerance must be a number in [0, 1], got -1."),
+        (lambda: ccgbo.NormalPrior(0.0, math.nan), "NormalPrior.sd must be a number > 0, got nan."),
+        (lambda: ccgbo.NormalPrior("a", 1.0), "NormalPrior.mean must be a finite number, got 'a'."),
+        (lambda: EngineTuning(gradient_tolerance=-1), "gradient_tolerance must be a number in [0, 1], got -1."),
         (lambda: FitSettings(trend_prior=3), "FitSettings.trend_prior must be None or a LogNormal, got 3."),
         (lambda: Optimizer(BOX, acquisition=ccgbo.LogEI), "got the class LogEI: did you mean LogEI()?"),
         (lambda: Optimizer(BOX, preset=3), "preset must be one of ['default', 'paper'] or a Settings, got 3."),
@@ -144,7 +146,7 @@ def test_the_error_names_the_setting_the_rule_and_the_value(make: Callable[[], A
 
 def test_a_wrong_setting_leaves_no_study_behind(tmp_path: Path) -> None:
     with pytest.raises(ccgbo.SettingError, match=r"n_candidates must be a whole number .* got 1000\.0"):
-        ccgbo.Study(tmp_path / "s.db", BOX, search={"n_candidates": 1e3})
+        ccgbo.Study(tmp_path / "s.db", BOX, tuning={"n_candidates": 1e3})
     assert not list(tmp_path.iterdir())
 
 
@@ -161,14 +163,14 @@ def test_numpy_scalars_become_pythons_own() -> None:
     credit = CreditSettings(n_paths=np.int32(7), strength=np.float64(0.5), tau=3, half_life=np.float32(2.0))  # type: ignore[arg-type]
     kinds = [type(v) for v in (credit.n_paths, credit.strength, credit.tau, credit.half_life)]
     assert kinds == [int, float, float, float]
-    assert type(Settings(revisit=np.bool_(True)).revisit) is bool  # type: ignore[arg-type]
+    assert type(Settings(allow_repeats=np.bool_(True)).allow_repeats) is bool  # type: ignore[arg-type]
     assert type(Settings(design=np.str_("lhs")).design) is str  # type: ignore[arg-type]
 
 
 def test_the_choices_in_the_annotations_are_those_that_the_code_knows() -> None:
     for cls, name, table in (
         (Settings, "design", DESIGNS),
-        (Settings, "outcome", OUTCOMES),
+        (Settings, "outcome_transform", OUTCOMES),
         (FitSettings, "kernel", KERNELS),
         (CreditSettings, "field", FIELDS),
     ):
@@ -210,7 +212,7 @@ def test_settings_without_arguments_are_the_default_preset() -> None:
         ("credit", CreditSettings, {"tau": 3.0}),
         ("credit", CreditSettings, {"half_life": 30.0, "field": "smooth"}),
         ("fit", FitSettings, {"kernel": "rbf"}),
-        ("search", SearchSettings, {"n_starts": 2}),
+        ("tuning", EngineTuning, {"n_starts": 2}),
         ("credit", CreditSettings, {}),
     ],
 )
@@ -389,8 +391,8 @@ def test_the_api_page_has_every_public_name() -> None:
 def test_repr_shows_what_differs_from_the_default_preset() -> None:
     assert repr(Settings()) == "Settings()"
     assert repr(CreditSettings(tau=3)) == "CreditSettings(tau=3.0)"
-    changed = Settings(n_initial=5, search=SearchSettings(n_starts=1))
-    assert repr(changed) == "Settings(n_initial=5, search=SearchSettings(n_starts=1))"
+    changed = Settings(n_initial=5, tuning=EngineTuning(n_starts=1))
+    assert repr(changed) == "Settings(n_initial=5, tuning=EngineTuning(n_starts=1))"
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
@@ -398,7 +400,7 @@ def test_repr_and_description_make_equal_settings(preset: str) -> None:
     s = Optimizer(BOX, preset=preset, credit={"half_life": math.inf}).settings
     for text in (repr(s), s.describe()):
         assert eval(text, vars(ccgbo).copy()) == s
-    for cls in (Settings, CreditSettings, FitSettings, SearchSettings):
+    for cls in (Settings, CreditSettings, FitSettings, EngineTuning):
         for f in fields(cls):
             assert f" {f.name}=" in s.describe()
 
@@ -416,16 +418,16 @@ acquisitions = st.sampled_from(list(ACQUISITIONS.values())) | st.builds(
 all_settings = st.builds(
     Settings,
     n_initial=st.none() | st.integers(1, 99),
-    outcome=st.sampled_from(["robust", "standardize"]),
-    revisit=st.booleans(),
+    outcome_transform=st.sampled_from(["robust", "standardize"]),
+    allow_repeats=st.booleans(),
     acquisition=acquisitions,
-    fit=st.builds(FitSettings, noise_prior=priors, trend_prior=priors, refit_growth=st.floats(0, math.inf)),
+    fit=st.builds(FitSettings, noise_prior=priors, trend_prior=priors),
     credit=st.builds(
         CreditSettings,
         strength=st.none() | st.floats(0, 1),
         half_life=st.floats(0.1, math.inf),
-        path_candidates=st.none() | st.integers(1, 99),
     ),
+    tuning=st.builds(EngineTuning, refit_growth=st.floats(0, math.inf), path_candidates=st.none() | st.integers(1, 99)),
 )
 junk = st.recursive(
     st.none()
@@ -484,11 +486,11 @@ def test_damaged_settings_are_refused_by_name_or_are_settings(s: Settings, how: 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_a_damaged_prior_is_refused_by_name_or_is_a_prior(how: st.DataObject) -> None:
-    prior = {"x": ccgbo.Gaussian(0.3, 0.1), "k": {"a": 0.9, "b": 0.1}}
+    prior = {"x": ccgbo.NormalPrior(0.3, 0.1), "k": {"a": 0.9, "b": 0.1}}
     assert prior_from_dict(json.loads(json.dumps(prior_to_dict(prior)))) == prior
     damaged = mutated(prior_to_dict(prior), how)
     said = refusal(lambda: prior_from_dict(damaged))
-    assert re.search(r"prior|Gaussian\.(mean|sd)", said) if said else isinstance(prior_from_dict(damaged), dict)
+    assert re.search(r"prior|NormalPrior\.(mean|sd)", said) if said else isinstance(prior_from_dict(damaged), dict)
 
 
 @given(junk)
@@ -506,3 +508,12 @@ def test_data_nested_without_end_are_refused() -> None:
         data = {"type": "log_normal", "mean": data, "sd": 1.0}
     with pytest.raises(ccgbo.StorageError, match="must be a value or a mapping of fields"):
         settings_from_dict(data)
+
+
+@pytest.mark.parametrize("threads", ["a", 0, -1, 1.5, True])
+def test_threads_are_a_whole_number_or_none(tmp_path: Path, threads: Any) -> None:
+    with pytest.raises(ccgbo.SettingError, match="threads must be None or a whole number >= 1"):
+        Optimizer({"x": (0.0, 1.0)}, threads=threads)
+    with pytest.raises(ccgbo.SettingError, match="threads must be None or a whole number >= 1"):
+        ccgbo.Study(tmp_path / "s.db", {"x": (0.0, 1.0)}, threads=threads)
+    assert list(tmp_path.iterdir()) == []

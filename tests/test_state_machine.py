@@ -29,8 +29,7 @@ from ccgbo import Categorical, LinearConstraint, Optimizer, Space, Trial
 
 COUNTS: Counter[str] = Counter()
 FAST: dict[str, Any] = {
-    "search": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "steps": 4},
-    "fit": {"max_iterations": 15},
+    "tuning": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "search_steps": 4, "max_iterations": 15},
 }
 ACQUISITIONS = ["ucb", "ei", "logei", "ts", "mes", "jes"]
 
@@ -64,10 +63,10 @@ class Session(RuleBasedStateMachine):
         space=constrained_spaces(),
         acquisition=st.sampled_from(ACQUISITIONS),
         preset=st.sampled_from(["default", "paper"]),
-        outcome=st.sampled_from(["standardize", "robust"]),
-        pending=st.sampled_from(["believer", "sample"]),
+        outcome_transform=st.sampled_from(["standardize", "robust"]),
+        pending=st.sampled_from(["kriging_believer", "fantasy"]),
         direction=st.sampled_from(["maximize", "minimize"]),
-        revisit=st.booleans(),
+        allow_repeats=st.booleans(),
         n_initial=st.integers(1, 4),
         seed=st.integers(0, 2**31),
     )
@@ -88,7 +87,7 @@ class Session(RuleBasedStateMachine):
             return None
         except ccgbo.InfeasibleSpaceError:
             assert self.space.constraints
-            assert not before or all(t.origin == "told" for t in before)
+            assert not before or all(t.origin == "external" for t in before)
             return None
         COUNTS[trial.origin] += 1
         u = self.space.encode(trial.params)
@@ -97,7 +96,7 @@ class Session(RuleBasedStateMachine):
         return trial
 
     def forbids(self, trial: Trial) -> bool:
-        return trial.state != "complete" or not self.settings["revisit"]
+        return trial.state != "complete" or not self.settings["allow_repeats"]
 
     def assert_exhausted(self, trials: tuple[Trial, ...]) -> None:
         grid = self.space.grid(limit=200_000)

@@ -10,12 +10,11 @@ from importlib import import_module
 from typing import Any
 
 from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context, LogEI, ThompsonSampling
-from ccgbo.acquisition.factors import Gaussian
+from ccgbo.acquisition.factors import NormalPrior
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
-from ccgbo.engine.search import SearchSettings
 from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
 from ccgbo.errors import (
     CcgboError,
@@ -49,6 +48,7 @@ from ccgbo.space import (
 from ccgbo.storage import StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.tuning import EngineTuning
 
 __version__ = "0.1.0"
 
@@ -66,11 +66,11 @@ __all__ = [
     "Context",
     "CreditRow",
     "CreditSettings",
+    "EngineTuning",
     "Explanation",
     "FitSettings",
     "Fixed",
     "Float",
-    "Gaussian",
     "InfeasibleSpaceError",
     "Int",
     "LengthscalePrior",
@@ -80,13 +80,13 @@ __all__ = [
     "MissingExtraError",
     "Neighbour",
     "NoObservationsError",
+    "NormalPrior",
     "ObjectiveError",
     "Optimizer",
     "OptimizerOptions",
     "ParamsError",
     "Recommendation",
     "Result",
-    "SearchSettings",
     "SettingError",
     "Settings",
     "SettingsOptions",

@@ -13,7 +13,7 @@ from ccgbo.engine.options import OptimizerOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
 from ccgbo.records import Direction, Result
-from ccgbo.running import Callback, MemorySource, OnError, Source, run
+from ccgbo.running import Callback, CtrlC, MemorySource, OnError, Source, run
 from ccgbo.space import Space
 from ccgbo.study import Study
 
@@ -41,8 +41,10 @@ def maximize(
     >>> result = maximize(lambda x, y: -((x - 1) ** 2) - y**2, {"x": (-5.0, 5.0), "y": (-5.0, 5.0)}, n_trials=30)
     >>> result.best_params
 
-    ``study``, a file or an open ``ccgbo.Study``, keeps the optimisation: the same call made again, after Ctrl-C or
-    a crash, goes on until the study has ``n_trials`` trials. In memory ``n_trials`` new trials are made.
+    ``study``, a file or an open ``ccgbo.Study``, keeps the optimisation.
+
+    In memory ``n_trials`` new trials are made; with a study it is the total of suggestions that the study shall have,
+    told or failed, so that the same call made again, after Ctrl-C or a crash, does the rest.
 
     ``n_workers`` evaluations run at a time, in threads or in the ``executor``. The run stops early after ``timeout``
     (seconds, or a text such as "30min"), at a value as good as ``target``, after ``patience`` trials without a better
@@ -84,7 +86,11 @@ def minimize(
     on_error: OnError = "record",
     **settings: Unpack[OptimizerOptions],
 ) -> Result:
-    """Find the params with the lowest ``f(**params)``; everything else as in ``maximize``."""
+    """Find the params with the lowest ``f(**params)``; everything else as in ``maximize``.
+
+    In memory ``n_trials`` new trials are made; with a study it is the total of suggestions that the study shall have,
+    told or failed, so that the same call made again, after Ctrl-C or a crash, does the rest.
+    """
     check_keywords(settings, minimize, OptimizerOptions)
     with _source("minimize", space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
@@ -126,3 +132,5 @@ def _source(
     with Study(path, space, name=name, direction=direction, preset=preset, **settings) as opened:
         # a study that is open already stays so; this second look checks that what is given is what it was made with
         yield (study if isinstance(study, Study) else opened).source(n_trials)
+        with CtrlC():  # pressed once more than needed while the result is on its way
+            opened.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.bench.problems.mixed import REACTION, net_yield
+from ccgbo.records import best_of
 from ccgbo.space import Float, Space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study
@@ -31,7 +32,7 @@ def run_demo(folder: Path, n_trials: int, echo: Echo) -> Path | None:
         echo(f"{name}: {n_trials} trials over {', '.join(space)}; the study is in {path}")
         result = study.run(f, n_trials=n_trials)
         echo(repr(result))
-        return _report(study, folder / "report.html", echo) if study.best is not None else None
+        return _report(study, folder / "report.html", echo) if best_of(result.trials, result.direction) else None
 
 
 def _report(study: Study, path: Path, echo: Echo) -> Path | None:

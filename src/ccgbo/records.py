@@ -6,7 +6,7 @@ import copy
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ccgbo.errors import MissingExtraError, NoObservationsError, UnsupportedError
 from ccgbo.text import count, printable, reason, shorten
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 State = Literal["pending", "complete", "failed"]
-Origin = Literal["design", "model", "told"]
+Origin = Literal["design", "model", "external"]
 Direction = Literal["maximize", "minimize"]
+
+NO_VALUE = "no observation yet: no trial has a value."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,42 +116,64 @@ class Recommendation:
     std: float
 
 
+class HasTrials(Protocol):
+    """What a best trial is found among."""
+
+    @property
+    def trials(self) -> tuple[Trial, ...]: ...
+    @property
+    def direction(self) -> Direction: ...
+
+
+class BestTrial:
+    """The best of the trials, alike for an optimizer, a study and a result: without a value, NoObservationsError."""
+
+    __slots__ = ()
+
+    @property
+    def best_trial(self: HasTrials) -> Trial:
+        """The complete trial with the best value, the earliest of equals."""
+        return _best_of(self)
+
+    @property
+    def best_params(self: HasTrials) -> dict[str, Any]:
+        """The params of the best trial."""
+        return dict(_best_of(self).params)
+
+    @property
+    def best_value(self: HasTrials) -> float:
+        """The value of the best trial."""
+        value = _best_of(self).value
+        assert value is not None
+        return value
+
+
+def _best_of(source: HasTrials) -> Trial:
+    best = best_of(source.trials, source.direction)
+    if best is None:
+        raise NoObservationsError(NO_VALUE)
+    return best
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(BestTrial):
     """What an optimisation found, and the optimizer that found it: figures and reports take a result as it is."""
 
     trials: tuple[Trial, ...]
     direction: Direction
-    recommendation: Recommendation | None = None
+    recommended: Recommendation | None = None  # see recommend()
     stopped: str = "all trials done"
     found_by: Any = field(default=None, repr=False, compare=False)  # the optimizer itself, see optimizer()
-
-    @property
-    def best_trial(self) -> Trial:
-        best = best_of(self.trials, self.direction)
-        if best is None:
-            raise NoObservationsError("no trial has a value yet.")
-        return best
-
-    @property
-    def best_params(self) -> dict[str, Any]:
-        return dict(self.best_trial.params)
-
-    @property
-    def best_value(self) -> float:
-        value = self.best_trial.value
-        assert value is not None
-        return value
 
     def optimizer(self) -> Any:
         """A copy of the optimizer, for looking and for going on; of a study that went on since, as it is now."""
         return copy.deepcopy(self._optimizer())
 
     def recommend(self) -> Recommendation:
-        """The evaluated point with the best posterior mean."""
-        if self.recommendation is None:
-            raise NoObservationsError("no trial has a value yet.")
-        return self.recommendation
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
+        if self.recommended is None:
+            raise NoObservationsError(NO_VALUE)
+        return self.recommended
 
     def credits(self) -> list[CreditRow]:
         """How much each observation tells about where the optimum is."""
@@ -178,13 +202,13 @@ class Result:
             found_by = pickle.dumps(self.found_by)
         except Exception:  # a lambda as a constraint must not keep the values from being saved
             found_by = pickle.dumps(None)
-        return _unpickled, (self.trials, self.direction, self.recommendation, self.stopped, found_by)
+        return _unpickled, (self.trials, self.direction, self.recommended, self.stopped, found_by)
 
     def __repr__(self) -> str:
         done = sum(t.state == "complete" for t in self.trials)
         failed = [t for t in self.trials if t.state == "failed"]
         head = f"Result: {count(done, 'trial')}" + (f", {len(failed)} failed" if failed else "") + f" ({self.stopped})"
-        best, r = best_of(self.trials, self.direction), self.recommendation
+        best, r = best_of(self.trials, self.direction), self.recommended
         if best is None:
             lines = [head, "  no value yet"]
         else:
@@ -201,9 +225,7 @@ class Result:
 def _unpickled(
     trials: tuple[Trial, ...], direction: Direction, r: Recommendation | None, stopped: str, found_by: bytes
 ) -> Result:
-    return Result(
-        trials=trials, direction=direction, recommendation=r, stopped=stopped, found_by=pickle.loads(found_by)
-    )
+    return Result(trials=trials, direction=direction, recommended=r, stopped=stopped, found_by=pickle.loads(found_by))
 
 
 def _assignments(params: Mapping[str, Any]) -> list[str]:

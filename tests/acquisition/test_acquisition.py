@@ -156,7 +156,7 @@ def test_an_acquisition_that_a_user_writes_works_with_credit() -> None:
         trial = opt.ask()
         opt.tell(trial, -((trial.params["x"] - 0.3) ** 2) - (trial.params["y"] - 0.6) ** 2)
     assert opt.explain(trial).acquisition == "ProbabilityOfImprovement"
-    assert opt.best is not None and opt.best.value is not None and opt.best.value > -0.02
+    assert opt.best_value > -0.02
 
 
 def test_central_differences_serve_a_score_without_gradient(rng: np.random.Generator) -> None:

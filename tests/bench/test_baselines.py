@@ -32,7 +32,7 @@ from ccgbo.surrogate.gp.posterior import GP, Hyper
 Array = NDArray[np.float64]
 
 SPACE = Space({"a": Float(0.0, 1.0), "b": Float(0.0, 1.0)})
-SMALL = resolve(PAPER, search={"n_candidates": 200})
+SMALL = resolve(PAPER, tuning={"n_candidates": 200})
 
 
 def bump(point: Any) -> float:
@@ -55,7 +55,7 @@ def run(searcher: Any, steps: int, f: Any = bump) -> list[dict[str, float]]:
 
 
 def searcher(name: str, seed: int, **options: Any) -> Any:
-    return get_method(name, search={"n_candidates": 200}, **options).make(SPACE, seed, design())
+    return get_method(name, tuning={"n_candidates": 200}, **options).make(SPACE, seed, design())
 
 
 def posterior_of(n: int = 12, noise: float = 0.01, seed: int = 3) -> GP:
@@ -71,7 +71,7 @@ def posterior_of(n: int = 12, noise: float = 0.01, seed: int = 3) -> GP:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_asks_inside_the_space_and_takes_an_answer(name: str) -> None:
-    small = {} if name == "random" else {"search": {"n_candidates": 50}}
+    small = {} if name == "random" else {"tuning": {"n_candidates": 50}}
     points = run(get_method(name, **small).make(SPACE, 1, design()), 4)
     for point in points:
         SPACE.encode(point)
@@ -80,7 +80,7 @@ def test_every_method_asks_inside_the_space_and_takes_an_answer(name: str) -> No
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_same_seed_asks_for_the_same_points(name: str) -> None:
-    small = {} if name == "random" else {"search": {"n_candidates": 50}}
+    small = {} if name == "random" else {"tuning": {"n_candidates": 50}}
     first, second = (run(get_method(name, **small).make(SPACE, 5, design()), 3) for _ in range(2))
     assert first == second
 

@@ -24,7 +24,7 @@ SPEC: dict[str, Any] = {
     "name": "tiny",
     "title": "A small grid",
     "problems": ["Rosenbrock2", "Langermann2"],
-    "methods": ["random", {"label": "plain", "method": "ucb", "search": {"n_candidates": 20}}],
+    "methods": ["random", {"label": "plain", "method": "ucb", "tuning": {"n_candidates": 20}}],
     "reference": "random",
     "iterations": 3,
     "seeds": 2,
@@ -91,7 +91,7 @@ def test_more_seeds_extend_a_file_and_fewer_take_nothing_away(tmp_path: Path) ->
 def test_runs_of_other_settings_are_not_mixed_into_a_file(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     run_experiment(tiny(), path)
-    other = ["random", {"label": "plain", "method": "ucb", "search": {"n_candidates": 30}}]
+    other = ["random", {"label": "plain", "method": "ucb", "tuning": {"n_candidates": 30}}]
     with pytest.raises(StorageError, match="other settings for 'plain'"):
         run_experiment(tiny(methods=other), path)
     with pytest.raises(StorageError, match="iterations = 3, not 4"):
@@ -103,9 +103,25 @@ def test_a_setting_that_an_older_version_did_not_know_does_not_spoil_its_file(tm
     run_experiment(tiny(seeds=1), path)
     header, *rows = path.read_text().splitlines(keepends=True)
     older = json.loads(header)
-    del older["methods"]["plain"]["settings"]["search"]["n_local"]
+    del older["methods"]["plain"]["settings"]["tuning"]["n_local"]
     path.write_text("".join([json.dumps(older) + "\n", *rows]))
     assert len(run_experiment(tiny(), path).rows) == 8
+
+
+def test_a_file_from_before_the_tuning_was_one_object_is_carried_on_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    run_experiment(tiny(seeds=1), path)
+    header, *rows = path.read_text().splitlines(keepends=True)
+    older = json.loads(header)
+    tuning = older["methods"]["plain"]["settings"].pop("tuning")
+    older["methods"]["plain"]["settings"]["search"] = {"n_candidates": 20, "steps": tuning["search_steps"]}
+    older["methods"]["plain"]["settings"]["pending"] = "sample"
+    path.write_text("".join([json.dumps(older) + "\n", *rows]))
+    assert len(run_experiment(tiny(), path).rows) == 8
+    older["methods"]["plain"]["settings"]["search"]["steps"] = 7
+    path.write_text("".join([json.dumps(older) + "\n", *rows]))
+    with pytest.raises(StorageError, match="other settings for 'plain'"):
+        run_experiment(tiny(), path)
 
 
 def test_the_file_says_what_was_run_and_with_what(tmp_path: Path) -> None:
@@ -113,7 +129,7 @@ def test_the_file_says_what_was_run_and_with_what(tmp_path: Path) -> None:
     run_experiment(tiny(), path)
     header, *rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert header["versions"][0].keys() >= {"python", "ccgbo", "numpy", "scipy"}
-    assert header["methods"]["plain"]["settings"]["search"]["n_candidates"] == 20
+    assert header["methods"]["plain"]["settings"]["tuning"]["n_candidates"] == 20
     assert header["methods"]["plain"]["settings"]["acquisition"] == "UCB(beta=2.576)"
     assert [(r["problem"], r["method"], r["seed"]) for r in rows] == [
         (p, m, s) for p in ("Rosenbrock2", "Langermann2") for m in ("random", "plain") for s in (0, 1)

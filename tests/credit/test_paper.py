@@ -210,11 +210,12 @@ def test_trap_5_paths_are_joint_and_independent_draws_would_inflate_z(rng: np.ra
 def test_trap_6_the_paper_preset_states_every_setting_of_the_paper() -> None:
     c = PAPER.credit
     assert (c.strength, c.half_life, c.n_paths, c.n_neighbours, c.floor) == (0.5, 20.0, 25, 5, 0.1)
-    assert (c.field, c.credit_when, c.path_candidates, c.path_steps) == ("knn", "always", None, 0)
+    assert (c.field, c.credit_when) == ("knn", "always")
     assert UCB(beta=2.576) == PAPER.acquisition
     assert PAPER.initial_size(2) == 10 and PAPER.initial_size(8) == 16
     assert PAPER.fit.kernel == "matern52" and PAPER.fit.lengthscale_prior is None
-    assert PAPER.search.n_starts == 0 and not PAPER.search.quasi_random
+    assert (PAPER.tuning.n_starts, PAPER.tuning.path_steps, PAPER.tuning.path_candidates) == (0, 0, None)
+    assert not PAPER.tuning.quasi_random
 
 
 # -- the whole loop
@@ -223,7 +224,7 @@ def test_trap_6_the_paper_preset_states_every_setting_of_the_paper() -> None:
 def test_lambda_zero_is_exactly_gp_ucb() -> None:
     opt = told(12, preset="paper", credit={"strength": 0.0})
     gp, rng = opt.snapshot().model.posterior, opt.generator()
-    candidates = global_candidates(opt.space, opt.settings.search, rng)
+    candidates = global_candidates(opt.space, opt.settings.tuning, rng)
     mean, std = gp.predict(candidates)
     best = candidates[np.argmax(mean + 2.576 * std)]
     assert opt.ask().params == opt.space.decode(best)

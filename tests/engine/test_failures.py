@@ -29,7 +29,10 @@ from ccgbo.acquisition.factors import SuccessFactor
 from ccgbo.surrogate.distance import squared_distances
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
-FAST: dict[str, Any] = {"n_initial": 4, "search": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "steps": 10}}
+FAST: dict[str, Any] = {
+    "n_initial": 4,
+    "tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 10},
+}
 
 
 # -- failed evaluations
@@ -97,13 +100,12 @@ def test_a_region_that_fails_is_avoided(acquisition: str) -> None:
             x, y = opt.ask().params.values()
             opt.tell(opt.pending[0], math.nan if x < 0.5 and y < 0.5 else -math.hypot(x - 0.45, y - 0.7))
         failed.append(sum(t.state == "failed" for t in opt.trials[10:]))
-        assert opt.best is not None
-        assert opt.best.value == pytest.approx(0.0, abs=0.03)
+        assert opt.best_value == pytest.approx(0.0, abs=0.03)
     assert sum(failed) <= 15, f"of 20 suggestions of each seed {failed} failed"
 
 
 def test_a_failed_point_is_never_suggested_again() -> None:
-    opt = Optimizer({"n": (0, 9)}, seed=0, n_initial=2, revisit=True)
+    opt = Optimizer({"n": (0, 9)}, seed=0, n_initial=2, allow_repeats=True)
     for _ in range(25):
         trial = opt.ask()
         opt.tell(trial, math.nan if trial.params["n"] in (4, 5) else -abs(trial.params["n"] - 4.4))
@@ -118,8 +120,9 @@ def test_all_of_the_first_evaluations_failing_is_survived(preset: str) -> None:
     for trial in opt.ask(40):
         opt.tell(trial, failed=True)
     assert len({tuple(t.params.values()) for t in opt.trials}) == 40
-    assert opt.best is None
-    assert opt.result().recommendation is None
+    with pytest.raises(ccgbo.NoObservationsError, match="no trial has a value"):
+        _ = opt.best_trial
+    assert opt.result().recommended is None
     for i in range(7):
         opt.tell(opt.ask(), float(i))
     assert opt.explain(opt.trials[-1]).mean is not None
@@ -217,7 +220,7 @@ def smooth(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_three_thousand_rows_are_taken_in_at_once() -> None:
     X, y = smooth(3000)
-    opt = Optimizer(BOX, seed=0, fit={"fit_points": 100}, **FAST)
+    opt = Optimizer(BOX, seed=0, **FAST | {"tuning": FAST["tuning"] | {"fit_points": 100}})
     told = opt.tell_many([{"x": a, "y": b} for a, b in X], y)
     assert [t.value for t in told] == y.tolist()
     trial = opt.ask()
@@ -231,7 +234,7 @@ def test_beyond_max_points_the_model_keeps_the_best_and_the_latest_and_says_so(
 ) -> None:
     monkeypatch.setattr(log, "_reported", set())
     X, y = smooth(600)
-    opt = Optimizer(BOX, seed=0, fit={"max_points": 100}, **FAST)
+    opt = Optimizer(BOX, seed=0, **FAST | {"tuning": FAST["tuning"] | {"max_points": 100}})
     opt.tell_many([{"x": a, "y": b} for a, b in X], y)
     with caplog.at_level(logging.WARNING, logger="ccgbo"):
         opt.ask(3)
@@ -252,6 +255,14 @@ def test_a_data_frame_is_prior_data() -> None:
     assert [t.noise_variance for t in told] == [0.1, 0.1, None]
     assert told[1].params == {"x": 0.5, "y": 0.6}
     json.dumps(opt.state_dict(), allow_nan=False)
+
+
+def test_the_data_frame_of_a_run_is_prior_data_of_another() -> None:
+    first = ccgbo.maximize(lambda x, n: x + n, {"x": (0.0, 1.0), "n": (1, 3)}, 6, seed=0, progress=False)
+    frame = first.to_dataframe()
+    second = ccgbo.Optimizer({"x": (0.0, 1.0), "n": (1, 3)}, seed=1)
+    second.tell_many(frame, frame["value"])
+    assert [(t.params, t.value) for t in second.trials] == [(t.params, t.value) for t in first.trials]
 
 
 def test_an_inactive_parameter_is_a_missing_value_in_a_data_frame() -> None:
@@ -351,9 +362,8 @@ def test_a_finished_grid_is_exhausted(preset: str) -> None:
         seen.add(tuple(trial.params.values()))
         opt.tell(trial, float(i))
     assert len(seen) == 6
-    with pytest.raises(SpaceExhaustedError, match="revisit=True"):
+    with pytest.raises(SpaceExhaustedError, match="allow_repeats=True"):
         opt.ask()
-    assert opt.best is not None
 
 
 def test_a_grid_asked_for_at_once_is_exhausted_too() -> None:
@@ -365,7 +375,7 @@ def test_a_grid_asked_for_at_once_is_exhausted_too() -> None:
 
 def test_a_noisy_grid_is_revisited_if_the_user_says_so() -> None:
     rng = np.random.default_rng(0)
-    opt = Optimizer({"n": (1, 6)}, seed=0, n_initial=3, revisit=True)
+    opt = Optimizer({"n": (1, 6)}, seed=0, n_initial=3, allow_repeats=True)
     for _ in range(30):
         trial = opt.ask()
         opt.tell(trial, -abs(trial.params["n"] - 4) + 0.5 * rng.standard_normal())
@@ -379,7 +389,7 @@ def test_a_space_of_one_point_is_exhausted_after_it() -> None:
     opt.tell(opt.ask(), 1.0)
     with pytest.raises(SpaceExhaustedError):
         opt.ask()
-    again = Optimizer({"a": 3, "b": (2.0, 2.0)}, seed=0, revisit=True, n_initial=1)
+    again = Optimizer({"a": 3, "b": (2.0, 2.0)}, seed=0, allow_repeats=True, n_initial=1)
     for i in range(5):
         again.tell(again.ask(), float(i))
     assert len(again.trials) == 5

@@ -19,8 +19,7 @@ BOX = {"x": (-5.0, 10.0), "y": Float(1e-3, 1e3, log=True)}
 SMALL: dict[str, Any] = {
     "n_initial": 1,
     "seed": 0,
-    "search": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "steps": 4},
-    "fit": {"max_iterations": 15},
+    "tuning": {"n_candidates": 32, "n_local": 8, "n_starts": 1, "search_steps": 4, "max_iterations": 15},
 }
 
 
@@ -123,12 +122,12 @@ def test_fifty_pending_points_end_in_valid_suggestions(n: int, make: Callable[..
 @pytest.mark.parametrize("n", SIZES)
 def test_an_exhausted_grid_says_so_or_is_revisited(n: int, make: Callable[..., Optimizer]) -> None:
     grid = {"k": (1, max(n, 1))}
-    opt, again = make(grid), make(grid, revisit=True)
+    opt, again = make(grid), make(grid, allow_repeats=True)
     for o in (opt, again):
         o.tell_many([{"k": k} for k in range(1, n + 1)], values(n))
     if n == 0:
         assert opt.ask().params == {"k": 1}
         opt.tell(0, 1.0)
-    with pytest.raises(SpaceExhaustedError, match="revisit=True"):
+    with pytest.raises(SpaceExhaustedError, match="allow_repeats=True"):
         opt.ask()
     assert 1 <= again.ask().params["k"] <= max(n, 1)

@@ -23,7 +23,7 @@ def told(n: int = 12, **settings: Any) -> Optimizer:
     return opt
 
 
-@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}, {"acquisition": "ts"}, {"pending": "believer"}])
+@pytest.mark.parametrize("settings", [{}, {"preset": "paper"}, {"acquisition": "ts"}, {"pending": "kriging_believer"}])
 def test_a_proposal_from_a_snapshot_is_the_next_suggestion(settings: dict[str, Any]) -> None:
     opt = told(**settings)
     for _ in range(3):
@@ -106,7 +106,7 @@ class Own:
 def test_the_gate_is_asked_of_the_acquisition_by_name(acquisition: Any, steps_back: bool) -> None:
     """Without exploration UCB's own choice is never below the best mean: credit steps back, unless nobody asks."""
     credit = {"credit_when": "base_mean_below_incumbent", "strength": 1.0}
-    opt = told(preset="paper", acquisition=acquisition, credit=credit, search={"n_candidates": 4000})
+    opt = told(preset="paper", acquisition=acquisition, credit=credit, tuning={"n_candidates": 4000})
     proposal = propose(opt.snapshot(), opt.generator())
     assert (proposal.credit is None) == steps_back
     always = told(preset="paper", acquisition=acquisition, credit={"credit_when": "always"})

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from space_strategies import spaces
 
-from ccgbo import Categorical, Float, Int, Optimizer, SearchSettings, SettingError, Space, SpaceExhaustedError, log
+from ccgbo import Categorical, EngineTuning, Float, Int, Optimizer, SettingError, Space, SpaceExhaustedError, log
 from ccgbo.credit.scores import score
 from ccgbo.engine.search import Excluded, any_new, global_candidates, local_candidates, movable, optimize_acquisition
 
 Array = NDArray[np.float64]
-SETTINGS = SearchSettings(n_candidates=64, n_starts=3, steps=30)
+SETTINGS = EngineTuning(n_candidates=64, n_starts=3, search_steps=30)
 
 
 def by_params(space: Space, f: Callable[[dict[str, Any]], float]) -> Callable[[Array], Array]:
@@ -100,9 +100,8 @@ def test_a_mixed_objective_is_optimised(acquisition: str) -> None:
         trial = opt.ask()
         x, n, c = trial.params["x"], trial.params["n"], trial.params["c"]
         opt.tell(trial, bonus[c] - ((n - 9) / 4) ** 2 - 2 * (x - 0.25) ** 2)
-    assert opt.best is not None
-    assert (opt.best.params["n"], opt.best.params["c"]) == (9, "x")
-    assert opt.best.params["x"] == pytest.approx(0.25, abs=0.1)
+    assert (opt.best_params["n"], opt.best_params["c"]) == (9, "x")
+    assert opt.best_params["x"] == pytest.approx(0.25, abs=0.1)
 
 
 # -- categories are not ordinals
@@ -144,8 +143,7 @@ def test_a_good_category_among_bad_neighbours_is_found() -> None:
     for _ in range(25):
         trial = opt.ask()
         opt.tell(trial, value[trial.params["c"]] - (trial.params["x"] - 0.5) ** 2)
-    assert opt.best is not None
-    assert opt.best.params["c"] == "e"
+    assert opt.best_params["c"] == "e"
 
 
 def test_the_credit_field_measures_distance_as_the_model_does() -> None:
@@ -192,7 +190,7 @@ def test_the_model_sees_the_rounded_value() -> None:
 @given(spaces(), st.integers(0, 2**31))
 def test_candidates_are_points_that_can_be_evaluated(space: Space, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    U = global_candidates(space, SearchSettings(n_candidates=20), rng)
+    U = global_candidates(space, EngineTuning(n_candidates=20), rng)
     U = np.concatenate([U, local_candidates(space, U[:3], 20, rng)])
     for u in U[:60]:
         again = space.encode(space.decode(u))
@@ -243,7 +241,7 @@ def test_boxes_around_pending_points_cover_a_bounded_share_of_the_space(k: int, 
     space = Space({f"x{i}": (0.0, 1.0) for i in range(d)})
     rng = np.random.default_rng(0)
     pending = rng.random((k, d))
-    taken = Excluded(pending, space, pending, separation=0.05)
+    taken = Excluded(pending, space, pending, min_distance=0.05)
     share = np.mean([not taken.keeps_distance(f) for f in rng.random((4000, d))])
     assert share <= 0.1**d + 0.02
     assert not taken.keeps_distance(pending[0] + 0.9 * 0.05 * k ** (-1.0 / d))
@@ -252,9 +250,9 @@ def test_boxes_around_pending_points_cover_a_bounded_share_of_the_space(k: int, 
 def test_what_is_too_near_to_a_pending_point_is_suggested_only_if_nothing_else_is_left() -> None:
     space = Space({"x": (0.0, 1.0)})
     F = np.array([[0.5]])
-    taken = Excluded(F, space, F, separation=0.1)
+    taken = Excluded(F, space, F, min_distance=0.1)
     U, scale, rng = np.array([[0.45], [0.55], [0.9]]), np.ones(1), np.random.default_rng(0)
-    settings = SearchSettings(n_starts=0)
+    settings = EngineTuning(n_starts=0)
     value = -np.abs(U[:, 0] - 0.46)
     assert (
         optimize_acquisition(by_params(space, lambda _: 0.0), space, U, value, settings, taken, unit=scale, rng=rng)
@@ -280,7 +278,7 @@ def test_an_exhausted_space_is_named_and_the_last_free_point_found() -> None:
     F = space.features(grid)
     free = any_new(grid[:5], space, Excluded(np.delete(F, 12_345, axis=0), space), rng)
     assert space.decode(free) == space.decode(grid[12_345])
-    with pytest.raises(SpaceExhaustedError, match="evaluated, pending or failed; revisit=True"):
+    with pytest.raises(SpaceExhaustedError, match="evaluated, pending or failed; allow_repeats=True"):
         any_new(grid[:5], space, Excluded(F, space), rng)
 
 
@@ -331,11 +329,12 @@ def test_an_acquisition_that_is_never_a_number_still_ends_in_valid_suggestions()
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("n_candidates", 0), ("n_local", -1), ("n_starts", -1), ("steps", -1), ("separation", 0.5)]
+    ("field", "value"),
+    [("n_candidates", 0), ("n_local", -1), ("n_starts", -1), ("search_steps", -1), ("min_pending_distance", 0.5)],
 )
 def test_a_search_that_cannot_be_says_why(field: str, value: Any) -> None:
-    with pytest.raises(SettingError, match=f"SearchSettings.{field} must be"):
-        SearchSettings(**{field: value})
+    with pytest.raises(SettingError, match=f"EngineTuning.{field} must be"):
+        EngineTuning(**{field: value})
 
 
 def test_a_categorical_with_one_choice_costs_nothing() -> None:

@@ -29,7 +29,7 @@ SPACES: dict[str, dict[str, Any]] = {
         "constraint": [LinearConstraint({"x": 1, "y": 1}, upper=1.2), lambda p: p["x"] > 0.1],
     },
 }
-FAST: dict[str, Any] = {"n_initial": 4, "search": {"n_candidates": 64, "n_local": 16, "n_starts": 2, "steps": 8}}
+FAST: dict[str, Any] = {"n_initial": 4, "tuning": {"n_candidates": 64, "n_local": 16, "n_starts": 2, "search_steps": 8}}
 
 
 def make(name: str, **settings: Any) -> Optimizer:
@@ -84,7 +84,7 @@ def test_another_seed_gives_other_asks(name: str) -> None:
 
 
 @pytest.mark.parametrize("acquisition", ["ucb", "ei", "logei", "ts", "mes", "jes"])
-@pytest.mark.parametrize("pending", ["believer", "sample"])
+@pytest.mark.parametrize("pending", ["kriging_believer", "fantasy"])
 def test_a_run_cut_at_every_trial_equals_the_uncut_one(acquisition: str, pending: str) -> None:
     settings = {"acquisition": acquisition, "pending": pending}
     uncut = drive(make("mixed", **settings), 16)
@@ -93,7 +93,7 @@ def test_a_run_cut_at_every_trial_equals_the_uncut_one(acquisition: str, pending
 
 
 @pytest.mark.parametrize("name", list(SPACES))
-@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"preset": "default", "fit": {"refit_growth": 0.5}}])
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"preset": "default", "tuning": {"refit_growth": 0.5}}])
 def test_a_run_cut_at_any_one_trial_equals_the_uncut_one(name: str, settings: dict[str, Any]) -> None:
     """Also where observations are appended to an older fit, which a resumed run has to repeat."""
     uncut = log_of(drive(make(name, **settings), 20))
@@ -134,7 +134,7 @@ def test_looking_changes_nothing() -> None:
     drive(quiet, 16)
 
     def look(opt: Optimizer) -> Optimizer:
-        if opt.best is not None:
+        if opt.observations:
             opt.credits()
             opt.recommend()
         opt.result()
@@ -216,3 +216,20 @@ def test_catching_up_with_another_worker_equals_having_done_it_all() -> None:
 def test_a_seed_that_cannot_be_says_why(seed: Any) -> None:
     with pytest.raises(SettingError, match="seed must be None or a whole number >= 0"):
         make("box", seed=seed)
+
+
+@pytest.mark.parametrize("missing", ["rng", "design", "iteration", "fit", "trials", "told"])
+def test_a_state_with_a_part_missing_names_it_and_changes_nothing(missing: str) -> None:
+    optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    optimizer.tell(optimizer.ask(), 1.0)
+    before = optimizer.state_dict()
+    state = {key: value for key, value in before.items() if key != missing}
+    with pytest.raises(SettingError, match=rf"state must have '{missing}'"):
+        optimizer.load_state_dict(state)
+    assert optimizer.state_dict() == before
+
+
+@pytest.mark.parametrize("state", [None, 5, "state", []])
+def test_a_state_is_a_mapping(state: Any) -> None:
+    with pytest.raises(SettingError, match="state must be a mapping as state_dict gives it"):
+        Optimizer({"x": (0.0, 1.0)}).load_state_dict(state)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ccgbo import EngineTuning
 from ccgbo.acquisition import EI, UCB, Context, LogEI
 from ccgbo.acquisition.weighted import Weighted
 from ccgbo.credit.field import CreditSettings, credit_factor
@@ -107,7 +108,7 @@ def test_scores_and_weights_equal_the_cores_on_the_same_posterior(gp: GP, model:
     acqf = CreditWeightedAcquisitionFunction(
         analytic.UpperConfidenceBound(model, beta=4.0), UNIT, t=7, settings=settings, seed=1
     )
-    expected = score(*gp.at_observations(), acqf.proxy, floor=settings.floor, eps=settings.eps)
+    expected = score(*gp.at_observations(), acqf.proxy, floor=settings.floor, eps=DEFAULT.tuning.score_eps)
     np.testing.assert_allclose(acqf.scores.credit, expected.credit, atol=1e-6)
     np.testing.assert_allclose(acqf.scores.rank, expected.rank, atol=1e-6)
     np.testing.assert_allclose(acqf.scores.raw, expected.raw, atol=1e-6)
@@ -401,7 +402,7 @@ def test_single_output_models_of_every_kind_are_weighted(name: str) -> None:
 def test_the_proxy_of_joint_draws_agrees_with_that_of_paths() -> None:
     gp = core_gp()
     X, Y = torch.tensor(gp.X), torch.tensor(gp.y)[:, None]
-    settings = replace(KNN, n_paths=2000, path_steps=0, n_features=1024)
+    settings, tuning = replace(KNN, n_paths=2000), EngineTuning(path_steps=0, n_features=1024)
     candidates = points(128)
     matern = MaternKernel(nu=2.5, lengthscale_prior=None)
     matern.lengthscale = 0.4
@@ -418,7 +419,7 @@ def test_the_proxy_of_joint_draws_agrees_with_that_of_paths() -> None:
     GenKernelFeatures.register(Unknown)(_no_features)
     proxies = [
         CreditWeightedAcquisitionFunction(
-            analytic.PosteriorMean(m), UNIT, settings=settings, candidates=candidates, seed=0
+            analytic.PosteriorMean(m), UNIT, settings=settings, tuning=tuning, candidates=candidates, seed=0
         ).proxy
         for m in (plain, unknown)
     ]
@@ -433,7 +434,7 @@ def _no_features(kernel: Any, **_: Any) -> None:
 def test_climbing_the_paths_raises_the_proxy(model: Any) -> None:
     base = analytic.PosteriorMean(model)
     flat, climbed = (
-        CreditWeightedAcquisitionFunction(base, UNIT, settings=replace(KNN, path_steps=k), seed=0).proxy
+        CreditWeightedAcquisitionFunction(base, UNIT, settings=KNN, tuning=EngineTuning(path_steps=k), seed=0).proxy
         for k in (0, 20)
     )
     assert climbed > flat + 1e-3

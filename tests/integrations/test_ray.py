@@ -160,8 +160,7 @@ def test_it_finds_better_configurations_than_its_first_points() -> None:
     values = [loss(config) for config in run(search, 24)]
     assert min(values[8:]) < min(values[:8])
     assert min(values) < 0.6
-    assert search.optimizer.best is not None
-    assert search.optimizer.best.value == min(values)
+    assert search.optimizer.best_value == min(values)
 
 
 def test_mode_max_is_the_mirror_of_mode_min() -> None:
@@ -244,8 +243,7 @@ def test_a_failed_trial_that_was_restarted_is_told_after_all() -> None:
     search.on_trial_complete("a", error=True)
     search.on_trial_complete("a", {"loss": 2.5})
     assert [t.state for t in search.optimizer.trials] == ["failed", "complete"]
-    assert search.optimizer.best is not None
-    assert dict(search.optimizer.best.params) == {"x": config["x"], "net/lr": config["net"]["lr"], "n": config["n"]}
+    assert search.optimizer.best_params == {"x": config["x"], "net/lr": config["net"]["lr"], "n": config["n"]}
 
 
 def test_a_trial_restarted_under_a_new_id_is_known_by_the_config_in_its_result() -> None:
@@ -255,8 +253,7 @@ def test_a_trial_restarted_under_a_new_id_is_known_by_the_config_in_its_result()
     search.on_trial_complete(
         "b", {"loss": 2.5, "config/x": 1.0, "config/net/lr": 0.1, "config/n": 2, "config/constant": 3}
     )
-    assert search.optimizer.best is not None
-    assert dict(search.optimizer.best.params) == {"x": 1.0, "net/lr": 0.1, "n": 2}
+    assert search.optimizer.best_params == {"x": 1.0, "net/lr": 0.1, "n": 2}
 
 
 def test_points_to_evaluate_come_first() -> None:
@@ -297,7 +294,7 @@ def test_wrong_arguments_are_refused_by_name() -> None:
     for wrong, message in (
         ({"preset": "none"}, "preset must be one of"),
         ({"seed": -1}, "seed must be None or a whole number >= 0, got -1"),
-        ({"search": {"n_candidates": 10.5}}, "n_candidates must be a whole number"),
+        ({"tuning": {"n_candidates": 10.5}}, "n_candidates must be a whole number"),
         ({"random_state": 1}, "no setting 'random_state': did you mean 'seed'"),
     ):
         with pytest.raises(SettingError, match=message):
@@ -438,7 +435,7 @@ def test_the_example_runs(local_ray: None, capsys: pytest.CaptureFixture[str]) -
     example = runpy.run_path(str(ROOT / "examples/ray_tune.py"), run_name="example")
     search, best = example["main"](num_samples=7)
     assert "most credited" in capsys.readouterr().out
-    assert search.optimizer.best.value == best.metrics["loss"]
+    assert search.optimizer.best_value == best.metrics["loss"]
     assert best.config["epochs"] == 10
 
 

@@ -148,7 +148,7 @@ def test_a_callable_that_returns_several_scores_is_searched_by_the_one_named_in_
         return {"accuracy": accuracy, "error": 1.0 - accuracy}
 
     search = fitted(scoring=scores, refit="accuracy")
-    assert search.best_score_ == search.optimizer_.best.value == max(search.cv_results_["mean_test_accuracy"])
+    assert search.best_score_ == search.optimizer_.best_value == max(search.cv_results_["mean_test_accuracy"])
 
 
 # -- failures

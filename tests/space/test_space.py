@@ -298,7 +298,7 @@ TREE = Space(
 
 
 def test_inactive_parameters_are_not_suggested() -> None:
-    opt = Optimizer(TREE, seed=0, n_initial=4, search={"n_candidates": 64, "n_starts": 1})
+    opt = Optimizer(TREE, seed=0, n_initial=4, tuning={"n_candidates": 64, "n_starts": 1})
     seen = set()
     for i in range(25):
         trial = opt.ask()

@@ -34,7 +34,7 @@ def pending(x: float) -> Trial:
 
 
 def complete(x: float, value: float) -> Trial:
-    return Trial(id=-1, params={"x": x}, state="complete", value=value, origin="told")
+    return Trial(id=-1, params={"x": x}, state="complete", value=value, origin="external")
 
 
 class StoreConformance:

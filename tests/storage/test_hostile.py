@@ -21,7 +21,7 @@ SPACE: dict[str, Any] = {"x": (0.0, 1.0), "k": ["a", "b"], "n": (1, 5)}
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hostile") / "template.db"
-    prior = {"x": ccgbo.Gaussian(0.5, 0.1)}
+    prior = {"x": ccgbo.NormalPrior(0.5, 0.1)}
     with ccgbo.Study(path, SPACE, seed=0, n_initial=4, prior=prior) as study:
         for i in range(7):
             study.tell(study.ask(), float(i % 3))
@@ -118,7 +118,7 @@ def test_a_file_with_any_cell_changed_works_or_gives_an_error_of_ours(
         ("studies", "space", '{"parameters": {"x": {"type": "float"}}}', "study 'default', column space cannot be"),
         ("studies", "direction", "sideways", "study 'default', column direction holds 'sideways'"),
         ("studies", "settings", "[]", r"study 'default', column settings holds \[\]"),
-        ("studies", "cursor", '{"version": 2}', "study 'default', column cursor .*KeyError"),
+        ("studies", "cursor", '{"version": 2}', "study 'default', column cursor .*must have 'rng'"),
         ("studies", "withheld", '["world"]', "column withheld holds"),
         ("studies", "revision", "many", "column revision"),
         ("trials", "params", '{"y": 1}', "column cursor or params of a trial cannot be read .*unknown parameter 'y'"),

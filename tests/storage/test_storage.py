@@ -49,13 +49,12 @@ def test_a_file_holds_many_studies_and_lists_them(tmp_path: Path) -> None:
     path = told_study(tmp_path / "s.db", name="up")
     told_study(path, 3, name="down", direction="minimize")
     with ccgbo.Study(path, name="down") as study:
-        trial, best = study.ask(), study.best
+        trial, best = study.ask(), study.best_trial
         study.tell(trial, failed=True)
         study.ask()
     up, down = ccgbo.list_studies(path)
     assert (up.name, up.direction, up.n_trials, up.n_complete) == ("up", "maximize", 5, 5)
     assert (down.name, down.n_trials, down.n_complete, down.n_failed, down.n_pending) == ("down", 5, 3, 1, 1)
-    assert best is not None
     assert down.best_value == best.value
     assert abs(up.created - time.time()) < 600.0
 
@@ -84,7 +83,7 @@ def test_a_handle_to_a_deleted_study_says_so_whatever_is_called(tmp_path: Path, 
         lambda: study.tell({"x": 0.5, "n": 1}, 1.0),
         lambda: study.tell_many([{"x": 0.5, "n": 1}], [1.0]),
         lambda: study.trials,
-        lambda: study.best,
+        lambda: study.best_trial,
         study.records,
         study.recommend,
         study.credits,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -72,7 +74,7 @@ def test_a_round_trip_through_a_file_changes_nothing(
     assert export_study(full, tmp_path / f"out.{kind}") == 4
     imported = import_file(study, tmp_path / f"out.{kind}")
     assert told(imported.trials) == told(study.trials) == told(full.trials[:3])
-    assert {t.origin for t in study.trials} == {"told"}
+    assert {t.origin for t in study.trials} == {"external"}
 
 
 def test_a_round_trip_through_a_dataframe_changes_nothing(full: ccgbo.Study, study: ccgbo.Study) -> None:
@@ -253,7 +255,7 @@ def test_rows_without_an_id_are_added_once(lab: ccgbo.Study, tmp_path: Path) -> 
     text = "t,catalyst,value\n50.0,FALSE,1.0\n50.0,FALSE,1.0\n60.0,TRUE,2.0\n"
     (tmp_path / "new.csv").write_text(text)
     assert str(import_file(lab, tmp_path / "new.csv")) == "told 0 pending trials, skipped 0 unchanged, added 3 new"
-    assert {t.origin for t in lab.trials[5:]} == {"told"}
+    assert {t.origin for t in lab.trials[5:]} == {"external"}
     (tmp_path / "new.csv").write_text(text + "60.0,TRUE,2.5\n")  # a second measurement of the last point
     assert str(import_file(lab, tmp_path / "new.csv")) == "told 0 pending trials, skipped 3 unchanged, added 1 new"
     assert [t.value for t in lab.trials[5:]] == [1.0, 1.0, 2.0, 2.5]
@@ -394,8 +396,7 @@ def test_an_optuna_study_is_imported_with_its_space(tmp_path: Path, capsys: pyte
         assert [dict(t.params) for t in study.trials] == [t.params for t in kept]
         assert [t.value for t in study.trials] == [t.value for t in kept]
         assert [t.state for t in study.trials].count("failed") == 1
-        assert study.best is not None
-        assert study.best.value == old.best_value
+        assert study.best_value == old.best_value
         assert study.ask().id == 7
 
 
@@ -431,3 +432,31 @@ def test_optuna_studies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ccgbo.SettingError, match="cannot load an Optuna study"):
         load_optuna(f"sqlite:///{tmp_path / 'empty.db'}", "none")
     assert study.trials == ()
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.json", "x.parquet", "x.html", "x.toml"])
+def test_a_disk_that_is_full_leaves_the_old_file_as_it_was(tmp_path: Path, name: str) -> None:
+    code = """
+import resource, signal, sys
+from pathlib import Path
+import ccgbo
+from ccgbo.study.transfer import export_study
+from ccgbo.viz import write_report
+path = Path(sys.argv[1])
+study = ccgbo.Study(path.parent / "s.db", {"x": (0.0, 1.0)}, seed=0)
+study.tell(study.ask(), 1.0)
+write = {".html": write_report, ".toml": lambda s, p: ccgbo.save_space(s.space, p)}.get(path.suffix, export_study)
+write(study, path)
+before = path.read_bytes()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))  # bytes of any file from here on
+try:
+    write(study, path)
+except ccgbo.CcgboError as error:
+    print("cannot write" in str(error), path.read_bytes() == before)
+print(sorted(p.name for p in path.parent.iterdir() if not p.name.startswith("s.db")) == [path.name])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / name)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True True\nTrue\n"

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
+from ccgbo import EngineTuning
 from ccgbo.errors import SettingError
 from ccgbo.surrogate.distance import Choices
 from ccgbo.surrogate.gp.fit import HVARFNER, FitSettings, LengthscalePrior, LogNormal, NegLogPosterior, fit, hyper_of
@@ -32,7 +33,7 @@ def draw(n: int = 40, p: int = 3, noise: float = 0.1, seed: int = 0) -> tuple[np
         FitSettings(),
         FitSettings(kernel="matern32"),
         FitSettings(kernel="rbf", lengthscale_prior=HVARFNER),
-        FitSettings(learn_signal=False, signal_prior=None),
+        FitSettings(signal_prior=None),  # unit signal
         FitSettings(trend_prior=None),
     ],
 )
@@ -42,7 +43,7 @@ def test_the_gradient_matches_finite_differences(settings: FitSettings, choices:
     for column, _ in choices:
         X[:, column] = np.floor(4.0 * X[:, column]) - 1.0  # -1 is inactive
     given_noise = np.where(np.arange(40) % 3 == 0, 0.02, np.nan)
-    energy = NegLogPosterior(X, y, settings, choices, given_noise)
+    energy = NegLogPosterior(X, y, settings, choices, given_noise, learn_signal=settings.signal_prior is not None)
     theta = np.array([*[0.1, -0.4, 0.3][: energy.p], 0.2, -2.0, -0.7])[: len(energy.bounds)]
     numeric = approx_fprime(theta, lambda t: energy(t)[0], 1e-6)
     np.testing.assert_allclose(energy(theta)[1], numeric, atol=1e-5)
@@ -130,8 +131,8 @@ def test_a_poor_warm_start_is_left_for_a_fresh_one() -> None:
 
 def test_unit_signal_stays_unit() -> None:
     X, y = draw()
-    settings = FitSettings(lengthscale_prior=HVARFNER, signal_prior=None, learn_signal=False)
-    assert hyper_of(fit(X, y, settings).theta, 3).signal == 1.0
+    settings = FitSettings(lengthscale_prior=HVARFNER, signal_prior=None)
+    assert hyper_of(fit(X, y, settings, EngineTuning(learn_signal=False)).theta, 3).signal == 1.0
 
 
 @pytest.mark.parametrize("y", [np.zeros(5), np.array([0.0, 0, 0, 0, 2.2]), np.full(5, 1e8)])
@@ -146,7 +147,7 @@ def test_bad_settings_name_the_field_the_rule_and_the_value() -> None:
     with pytest.raises(SettingError, match=r"kernel must be one of .* got 'cubic'"):
         FitSettings(kernel="cubic")
     with pytest.raises(SettingError, match=r"refit_growth must be a number >= 0, got -1"):
-        FitSettings(refit_growth=-1)
+        EngineTuning(refit_growth=-1)
     with pytest.raises(SettingError, match=r"each_sd must be a number in \[0.001, 1000\], got 0"):
         LengthscalePrior(each_sd=0)
     assert LogNormal(mean=0.0, sd=2.0).energy(2.0) == (0.5, 0.5)

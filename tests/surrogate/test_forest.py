@@ -69,7 +69,7 @@ def test_a_fantasy_is_believed_and_the_same_data_grow_the_same_trees() -> None:
 @pytest.mark.parametrize("acquisition", ["ucb", "ei", "logei", "ts", "mes"])
 @pytest.mark.parametrize("credit", [True, False])
 def test_every_acquisition_of_mean_and_spread_finds_the_good_choice(acquisition: str, credit: bool) -> None:
-    opt = Optimizer(MIXED, surrogate="forest", acquisition=acquisition, credit=credit, seed=0, search=SMALL)
+    opt = Optimizer(MIXED, surrogate="forest", acquisition=acquisition, credit=credit, seed=0, tuning=SMALL)
     run(opt, 22)
     assert opt.recommend().params["c"] == "b"
     why = opt.explain(opt.trials[-1])
@@ -77,7 +77,7 @@ def test_every_acquisition_of_mean_and_spread_finds_the_good_choice(acquisition:
 
 
 def test_the_default_preset_explores_with_ucb_where_there_are_no_joint_predictions() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, surrogate="forest", seed=0, search=SMALL)
+    opt = Optimizer({"x": (0.0, 1.0)}, surrogate="forest", seed=0, tuning=SMALL)
     names = []
     for _ in range(14):
         trial = opt.ask()
@@ -87,16 +87,16 @@ def test_the_default_preset_explores_with_ucb_where_there_are_no_joint_predictio
 
 
 def test_a_resumed_forest_suggests_the_same() -> None:
-    whole, cut = (Optimizer(MIXED, surrogate="forest", seed=5, search=SMALL) for _ in range(2))
+    whole, cut = (Optimizer(MIXED, surrogate="forest", seed=5, tuning=SMALL) for _ in range(2))
     expected = run(whole, 16)
     first = run(cut, 12)
-    fresh = Optimizer(MIXED, surrogate="forest", seed=1, search=SMALL)
+    fresh = Optimizer(MIXED, surrogate="forest", seed=1, tuning=SMALL)
     fresh.load_state_dict(json.loads(json.dumps(cut.state_dict())))
     assert first + run(fresh, 4) == expected
 
 
 def test_a_batch_keeps_apart_and_failures_are_taken() -> None:
-    opt = Optimizer(MIXED, surrogate="forest", seed=2, search=SMALL)
+    opt = Optimizer(MIXED, surrogate="forest", seed=2, tuning=SMALL)
     run(opt, 12)
     opt.tell(opt.ask(), failed=True)
     assert len({tuple(trial.params.values()) for trial in opt.ask(3)}) == 3

@@ -96,7 +96,7 @@ def test_wild_values_mislead_the_robust_optimizer_less() -> None:
             rng = np.random.default_rng(seed)
             X = rng.random((60, 2))
             wild = (rng.random(60) < 0.1) * 1e4 * rng.choice([-1.0, 1.0], 60)
-            opt = Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, seed=seed, outcome=outcome)
+            opt = Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, seed=seed, outcome_transform=outcome)
             opt.tell_many([{"x": x, "y": y} for x, y in X], wild - ((X - [0.3, 0.7]) ** 2).sum(axis=1))
             best = opt.recommend().params
             regrets.append((best["x"] - 0.3) ** 2 + (best["y"] - 0.7) ** 2)
@@ -106,14 +106,14 @@ def test_wild_values_mislead_the_robust_optimizer_less() -> None:
 
 
 def test_the_robust_map_is_off_unless_asked_for_in_the_paper_preset() -> None:
-    assert PAPER.outcome == "standardize"
-    with pytest.raises(SettingError, match="outcome must be one of"):
-        Optimizer({"x": (0.0, 1.0)}, outcome="log")
+    assert PAPER.outcome_transform == "standardize"
+    with pytest.raises(SettingError, match="outcome_transform must be one of"):
+        Optimizer({"x": (0.0, 1.0)}, outcome_transform="log")
 
 
 @pytest.mark.parametrize("outcome", sorted(OUTCOMES))
 def test_a_deviation_in_user_units_is_finite_for_the_largest_values(outcome: str) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=0, n_initial=2, outcome=outcome)
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=0, n_initial=2, outcome_transform=outcome)
     for x, value in ((0.1, 1.7e308), (0.5, -1.7e308), (0.9, 1.0)):
         opt.tell({"x": x}, value)
     best = opt.recommend()

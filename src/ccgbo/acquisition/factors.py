@@ -39,8 +39,11 @@ LOG_LIMIT = 600.0  # of the whole factor, so that products of factors neither ov
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(Validated):
-    """A belief about one number: N(mean, sd^2) in its own units; of its base-10 logarithm if the parameter is log."""
+class NormalPrior(Validated):
+    """A normal distribution as the belief about where the optimum of one number is.
+
+    In the units of the parameter; if the parameter is log, mean and sd are of its base-10 logarithm.
+    """
 
     mean: float
     """Where the optimum is believed to be."""
@@ -54,7 +57,7 @@ Belief = Callable[[dict[str, Any]], float]
 class UserPrior:
     """A user's belief about where the optimum is: a distribution per parameter, or any density of the params.
 
-    Per parameter: a ``Gaussian``, anything with ``logpdf`` or ``pdf`` of an array (SciPy's frozen distributions),
+    Per parameter: a ``NormalPrior``, anything with ``logpdf`` or ``pdf`` of an array (SciPy's frozen distributions),
     or for a categorical a mapping of choices to probabilities. Parameters without one are uniform. Densities need not
     be normalised: only ratios count.
     """
@@ -80,8 +83,8 @@ class UserPrior:
                     raise SettingError(f"prior[{name!r}] must name choices of {name!r}, got {choice!r}.")
             if not any(belief.values()):
                 raise SettingError(f"prior[{name!r}] must give some choice a probability > 0, got {belief!r}.")
-        elif not isinstance(belief, Gaussian) and not hasattr(belief, "logpdf") and not hasattr(belief, "pdf"):
-            raise SettingError(f"prior[{name!r}] must be a Gaussian or have logpdf or pdf, got {belief!r}.")
+        elif not isinstance(belief, NormalPrior) and not hasattr(belief, "logpdf") and not hasattr(belief, "pdf"):
+            raise SettingError(f"prior[{name!r}] must be a NormalPrior or have logpdf or pdf, got {belief!r}.")
 
     def log_density(self, U: Array) -> Array:  # (m, d) snapped -> (m,)
         """Logarithm of the density relative to (about) its peak; finite everywhere."""
@@ -126,7 +129,7 @@ def _log_belief(p: Parameter, belief: Any, u: Array) -> Array:  # (m,) -> (m,)
         logs: Array = _bounded(mass)[p.index_of_unit(u).astype(int)]
         return logs
     values = p.values(p.snap(u))
-    if isinstance(belief, Gaussian):
+    if isinstance(belief, NormalPrior):
         with np.errstate(over="ignore"):
             z = ((np.log10(values) if p.log else values) - belief.mean) / belief.sd
         gaussian: Array = -0.5 * np.minimum(np.abs(z), LOG_BOUND) ** 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,9 @@ def _theory(results: Results) -> Report:
 
 def credit_of(results: Results, method: str) -> CreditSettings:
     """The credit settings that a result file says were run."""
-    return CreditSettings(**results.header["methods"][method]["settings"]["credit"])
+    found = results.header["methods"][method]["settings"]["credit"]
+    known = {f.name for f in fields(CreditSettings)}  # an older file has more
+    return CreditSettings(**{name: value for name, value in found.items() if name in known})
 
 
 def _proxy_table(results: Results) -> Table:

@@ -32,6 +32,13 @@ DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "B
 PEERS_DEPEND_ON = ("optuna", "torch", "botorch", "bayesian-optimization", "ax-platform")
 MUST_AGREE = ("experiment", "kind", "iterations")
 QUALITY_AGREES = ("noise", "design")
+NOW_TUNING = {  # where files from before EngineTuning have its fields that were called otherwise
+    ("credit", "eps"): "score_eps",
+    ("search", "steps"): "search_steps",
+    ("search", "separation"): "min_pending_distance",
+}
+NOW_CALLED = {"outcome": "outcome_transform", "revisit": "allow_repeats"}
+NOW_PENDING = {"believer": "kriging_believer", "sample": "fantasy"}
 
 
 def key_of(row: Mapping[str, Any]) -> Cell:
@@ -243,7 +250,7 @@ def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str
         if found[key] != mine[key]:
             raise StorageError(f"{str(path)!r} has {key} = {found[key]!r}, not {mine[key]!r}: choose another output.")
     for label, record in mine["methods"].items():
-        if not _agree(found["methods"].get(label, record), record):
+        if not _agree(_in_current_terms(found["methods"].get(label, record)), record):
             raise StorageError(f"{str(path)!r} has other settings for {label!r}: choose another output.")
     here = mine["versions"][0]
     known = found["versions"]
@@ -262,6 +269,18 @@ def _agree(found: Any, mine: Any) -> bool:
     if isinstance(found, dict) and isinstance(mine, dict):
         return all(_agree(found[key], mine[key]) for key in found.keys() & mine.keys())
     return bool(found == mine)
+
+
+def _in_current_terms(record: dict[str, Any]) -> dict[str, Any]:
+    """A method's record with the settings of an older file under the names that they have now."""
+    settings = record.get("settings")
+    if settings is None or "tuning" in settings:
+        return record
+    groups = {name: settings.get(name, {}) for name in ("fit", "credit", "search")}
+    tuning = {NOW_TUNING.get((group, k), k): v for group, values in groups.items() for k, v in values.items()}
+    renamed = {NOW_CALLED.get(name, name): value for name, value in settings.items()}
+    pending = NOW_PENDING.get(settings.get("pending"), settings.get("pending"))
+    return {**record, "settings": {**renamed, "pending": pending, "tuning": tuning}}
 
 
 def _union(first: Iterable[str], second: Iterable[str]) -> list[str]:

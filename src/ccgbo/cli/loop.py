@@ -15,7 +15,7 @@ from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import table
 from ccgbo.cli.values import DURATION, NUMBER
 from ccgbo.errors import UnknownTrialError
-from ccgbo.records import Result
+from ccgbo.records import Result, best_of
 from ccgbo.running import GO_ON, INTERRUPTED
 from ccgbo.study import Study
 
@@ -44,21 +44,30 @@ def ask(file: Path, name: str | None, n: int, as_json: bool) -> None:
 @click.argument("trial", type=int)
 @click.argument("value", type=NUMBER, required=False)
 @click.option("--failed", is_flag=True, help="The evaluation gave no value.")
+@click.option("--reason", help="Why it failed.")
 @click.option("--noise-variance", type=click.FloatRange(min=0), help="Of the value, where it is known.")
 def tell(
-    file: Path, name: str | None, trial: int, value: float | None, failed: bool, noise_variance: float | None
+    file: Path,
+    name: str | None,
+    trial: int,
+    value: float | None,
+    failed: bool,
+    reason: str | None,
+    noise_variance: float | None,
 ) -> None:
     """Record the VALUE of a TRIAL, or that it --failed."""
     if failed == (value is not None):
         raise click.UsageError("give either a VALUE or --failed.")
+    if reason is not None and not failed:
+        raise click.UsageError("--reason says why a trial --failed.")
     with Study(file, name=name) as study:
         try:
-            told = study.tell(trial, value, failed=failed, noise_variance=noise_variance)
+            told = study.tell(trial, value, failed=failed, noise_variance=noise_variance, error=reason)
         except UnknownTrialError:
             raise click.ClickException(
                 f"there is no trial {trial} in {str(file)!r}; `ccgbo show {file}` lists them."
             ) from None
-        best = study.best
+        best = best_of(study.trials, study.direction)
     words = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {told.value:.6g}"
     click.echo(words + ("" if best is None else f"  (best so far: trial {best.id}, {best.value:.6g})"))
 
@@ -131,9 +140,9 @@ def _report(result: Result, study: Study, n_trials: int) -> None:
         raise KeyboardInterrupt
     if KEEP_GOING in result.stopped:
         raise click.ClickException(f"stopped: {result.stopped}.")
-    waiting = [t.id for t in result.trials if t.state == "pending" and t.origin != "told"]
+    waiting = [t.id for t in result.trials if t.state == "pending" and t.origin != "external"]
     if result.stopped == "all trials done" and waiting:
-        n = sum(t.state != "pending" and t.origin != "told" for t in result.trials)
+        n = sum(t.state != "pending" and t.origin != "external" for t in result.trials)
         click.echo(
             f"{n} of {n_trials}; {len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for a value by hand: "
             f"ccgbo tell {study.path} {waiting[0]} VALUE"

@@ -16,6 +16,7 @@ from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.cli.table import cell, table
 from ccgbo.engine.settings import PRESETS
 from ccgbo.errors import NoObservationsError, StudyNotFoundError
+from ccgbo.records import best_of
 from ccgbo.space import load_space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study
@@ -88,7 +89,8 @@ def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model
             if not no_model:
                 credit = {row.trial_id: row.credit for row in study.credits()}
                 recommendation = study.recommend()
-        trials, best = study.trials, study.best
+        trials = study.trials
+        best = best_of(trials, study.direction)
         shown = trials if last is None else trials[-last:]
         if as_json:
             rows = [_trial_json(trial) | {"credit": credit.get(trial.id)} for trial in shown]

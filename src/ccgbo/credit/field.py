@@ -57,8 +57,6 @@ class CreditSettings(Validated):
     """Observations whose mean credit a point has; with fewer of them credit does not act yet. H of the paper."""
     floor: Annotated[float, Above(0), AtMost(1)] = 0.1
     """Least credit of an observation, which keeps every region possible. r_min of the paper."""
-    eps: Annotated[float, Above(0), AtMost(1)] = 1e-6
-    """Added to the predictive variance in a score, against division by zero. eps_c of the paper."""
     field: Literal["knn", "knn-scaled", "smooth"] = "knn-scaled"
     """How credit spreads: over the nearest observations in the unit cube ("knn", as in the paper), in units of the
     fitted lengthscales ("knn-scaled"), or as a differentiable average over all of them ("smooth")."""
@@ -68,12 +66,6 @@ class CreditSettings(Validated):
 
     Left out, it is what suits the acquisition: the second for ``UCB`` and ``ThompsonSampling``, which pay with the mean
     for what they do not know, the first for any other."""
-    n_features: Annotated[int, AtLeast(1), AtMost(16_384)] = 128
-    """Random frequencies of a posterior function."""
-    path_candidates: Annotated[int, AtLeast(1), AtMost(100_000)] | None = 64
-    """Candidates among which the maximum of each posterior function is sought; None takes all of them."""
-    path_steps: Annotated[int, AtLeast(0), AtMost(10_000)] = 2
-    """Gradient steps on each posterior function from the best of them; 0 as in the paper."""
 
 
 class Field(Protocol):

@@ -195,9 +195,15 @@ def read_table(
 
 
 def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:
-    """The points of a list of dicts, or of a DataFrame, in which a missing value is an inactive parameter or None."""
+    """The points of a list of dicts, or of a DataFrame, in which a missing value is an inactive parameter or None.
+
+    Of a DataFrame with columns ``params_<name>``, as ``to_dataframe`` gives, only those are read.
+    """
     if not hasattr(params, "to_dict") or isinstance(params, Mapping):
         return list(params)
+    columns = {f"params_{name}": name for name in space}
+    if not columns.keys().isdisjoint(params.columns):
+        params = params[[c for c in columns if c in params.columns]].rename(columns=columns)
     optional = {name for name, p in space.items() if isinstance(p, Categorical) and None in p.choices}
     return [
         {name: None if _missing(v) else v for name, v in row.items() if name in optional or not _missing(v)}

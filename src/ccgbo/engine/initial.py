@@ -38,5 +38,5 @@ class InitialDesign:
             u: Array = design_points(self.space, self.settings.design, i, 1, size, self.seed)[0]
             if excluded.is_new(self.space.features(u[None, :])[0]):
                 return u, i + 1
-        U = global_candidates(self.space, self.settings.search, rng)  # a small grid, mostly used up
+        U = global_candidates(self.space, self.settings.tuning, rng)  # a small grid, mostly used up
         return any_new(U, self.space, excluded, rng), n_given + MAX_SKIPS

@@ -98,7 +98,7 @@ class ExactGP:
         n = len(data.values)
         if refit is False:
             return _with_theta(data, choices, settings, replace(state, n=n))
-        if n == state.n or n < state.n * (1.0 + settings.fit.refit_growth):
+        if n == state.n or n < state.n * (1.0 + settings.tuning.refit_growth):
             known = last if last is not None and last.fit == state else None
             base = _with_theta(data[: state.n], choices, settings, state) if known is None else known.base or known
             appended = _append(base, data)
@@ -120,7 +120,7 @@ class RandomForest:
         *,
         refit: bool | None = None,  # noqa: ARG002
     ) -> Model:
-        rows = _rows(data.values, settings.fit.max_points)
+        rows = _rows(data.values, settings.tuning.max_points)
         transform, y, _ = _standardised(data, rows, settings)
         forest = Forest.from_data(data.F[rows], y, choices)
         return Model(forest, rows, transform, FitState((), len(data.values)), *forest.at_observations())
@@ -147,13 +147,14 @@ def build_model(
 
 def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
     """The posterior with hyperparameters that are learned now."""
-    rows = _rows(data.values, settings.fit.max_points)
+    rows = _rows(data.values, settings.tuning.max_points)
     _, y, noise = _standardised(data, rows, settings)
-    subset = _subsample_by_value(y, settings.fit.fit_points)
+    subset = _subsample_by_value(y, settings.tuning.fit_points)
     result = fit(
         data.F[rows[subset]],
         y[subset],
         settings.fit,
+        settings.tuning,
         choices=choices,
         given_noise=None if noise is None else noise[subset],
         start=None if state is None else np.array(state.theta),
@@ -164,10 +165,10 @@ def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | Non
 
 def _with_theta(data: Data, choices: Choices, settings: Settings, state: FitState) -> Model:
     """The posterior of observations that are factorised together."""
-    rows = _rows(data.values, settings.fit.max_points)
+    rows = _rows(data.values, settings.tuning.max_points)
     transform, y, noise = _standardised(data, rows, settings)
     kernel, hyper = get_kernel(settings.fit.kernel, choices), hyper_of(np.array(state.theta), data.F.shape[1])
-    gp = GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=settings.credit.n_features)
+    gp = GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=settings.tuning.n_features)
     return Model(gp, rows, transform, state, *gp.at_observations())
 
 
@@ -190,7 +191,7 @@ def _append(base: Model, data: Data) -> Model | None:
 
 
 def _standardised(data: Data, rows: NDArray[np.intp], settings: Settings) -> tuple[Outcome, Array, Array | None]:
-    transform = fit_outcome(settings.outcome, data.values[rows])
+    transform = fit_outcome(settings.outcome_transform, data.values[rows])
     y = transform.forward(data.values[rows])
     return transform, y, _standard_noise(data.noise[rows], transform, y)
 

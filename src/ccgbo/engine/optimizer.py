@@ -24,12 +24,12 @@ from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError, SpaceExhaustedError, TellError, UnsupportedError
-from ccgbo.records import CreditRow, Direction, Explanation, Recommendation, Result, Trial, best_of
+from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import check, optional_whole_number, whole_number
 
 
-class Optimizer:
+class Optimizer(BestTrial):
     """Suggests where to evaluate next, and explains why.
 
     >>> opt = Optimizer({"x": (-5.0, 10.0), "y": (0.0, 15.0)}, direction="minimize", seed=0)
@@ -61,7 +61,7 @@ class Optimizer:
         self.space = as_space(space, constraint)
         self.settings = resolve(preset, **settings)
         self._prior = None if prior is None else UserPrior(self.space, prior)
-        self._threads = threads
+        self._threads = optional_whole_number("threads", threads)
         self._rng = np.random.default_rng(seed)
         self._design_seed = int(self._rng.integers(2**62))
         self._designed = 0  # points of the initial design given out
@@ -148,16 +148,16 @@ class Optimizer:
         )
 
     def _excluded(self) -> Excluded:
-        states = ("pending", "failed") if self.settings.revisit else ("pending", "failed", "complete")
+        states = ("pending", "failed") if self.settings.allow_repeats else ("pending", "failed", "complete")
         F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
-        return Excluded(F, self.space, self._history.features("pending"), self.settings.search.separation)
+        return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)
 
     # -- tell
 
     def enqueue(self, params: Mapping[str, Any]) -> Trial:
         """A point that is evaluated without having been asked for: pending from now on, to be told like any other."""
         self.space.encode(params)  # refuses what is not in the space
-        return self._history.add(params, "told")
+        return self._history.add(params, "external")
 
     def tell(
         self,
@@ -175,7 +175,7 @@ class Optimizer:
         if isinstance(trial, Mapping):
             self.space.encode(trial)  # refuses what is not in the space
             outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-            return self._history.finish(self._history.add(trial, "told"), outcome)
+            return self._history.finish(self._history.add(trial, "external"), outcome)
         known = self._history.find(trial)
         if known.state != "pending":
             raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
@@ -185,7 +185,7 @@ class Optimizer:
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
         rows, outcomes = read_table(params, values, noise_variance, self.space)
-        added = [self._history.add(row, "told") for row in rows]
+        added = [self._history.add(row, "external") for row in rows]
         return [self._history.finish(trial, outcome) for trial, outcome in zip(added, outcomes, strict=True)]
 
     # -- what is known
@@ -199,17 +199,13 @@ class Optimizer:
         """Trials that were asked for and not told yet."""
         return tuple(self._history.trials[i] for i in self._history.pending)
 
-    @property
-    def best(self) -> Trial | None:
-        """The complete trial with the best value."""
-        return best_of(self.trials, self.direction)
-
     def result(self, stopped: str = "so far") -> Result:
-        recommendation = self.recommend() if self._history.told else None
+        """What was found so far; ``stopped`` says why it goes no further."""
+        recommended = self.recommend() if self._history.told else None
         return Result(
             trials=self.trials,
             direction=self.direction,
-            recommendation=recommendation,
+            recommended=recommended,
             stopped=stopped,
             found_by=self,
         )
@@ -248,7 +244,7 @@ class Optimizer:
     def _posterior(self, *, commit: bool) -> Model:
         """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
         if not self._history.told:
-            raise NoObservationsError("no observation yet: tell at least one value first.")
+            raise NoObservationsError(NO_VALUE)
         model = build_model(self._history.data(), self.space.choices, self.settings, self._model, self._fit)
         if commit:
             self._model, self._fit = model, model.fit
@@ -263,7 +259,7 @@ class Optimizer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become the optimizer that ``state`` was taken from; the space and the settings must be the same."""
-        known = OptimizerState.from_dict(state)
+        known = OptimizerState.from_dict(state, also=("trials", "told"))
         trials = [Trial.from_dict(d) for d in state["trials"]]
         order = {trial_id: i for i, trial_id in enumerate(state["told"])}
         history = History(self.space, self.direction)

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypedDict
 
 from ccgbo.acquisition import Acquisition, Schedule
 from ccgbo.credit.field import CreditSettings
-from ccgbo.engine.search import SearchSettings
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.keywords import unknown_keyword
 from ccgbo.surrogate.gp.fit import FitSettings
+from ccgbo.tuning import EngineTuning
 
 
 class SettingsOptions(TypedDict, total=False):
@@ -27,7 +27,7 @@ class SettingsOptions(TypedDict, total=False):
     """Evaluations of the initial design; the presets have max(2 d, 10) for d parameters."""
     design: Literal["sobol", "lhs", "random"] | None
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
-    outcome: Literal["robust", "standardize"] | None
+    outcome_transform: Literal["robust", "standardize"] | None
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Any
     """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
@@ -38,14 +38,15 @@ class SettingsOptions(TypedDict, total=False):
     "alternate"."""
     credit: CreditSettings | Mapping[str, Any] | bool | None
     """How credit weighs the acquisition; a mapping changes single fields of the preset's, False switches it off."""
-    search: SearchSettings | Mapping[str, Any] | None
-    """How the acquisition is maximised; a mapping changes single fields of the preset's."""
-    pending: Literal["sample", "believer"] | None
-    """What to expect of points under evaluation: a joint posterior sample, or the posterior mean ("believer")."""
-    revisit: bool | None
+    pending: Literal["fantasy", "kriging_believer"] | None
+    """What to expect of points under evaluation: a joint posterior sample ("fantasy"), or the posterior mean
+    ("kriging_believer")."""
+    allow_repeats: bool | None
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
     prior_strength: float | None
     """Weight of a user's prior over the optimum, which fades with the iterations."""
+    tuning: EngineTuning | Mapping[str, Any] | None
+    """Numerical tuning, which nobody needs to touch; a mapping changes single fields of the preset's."""
 
 
 class OptimizerOptions(SettingsOptions, total=False):

@@ -97,14 +97,14 @@ def propose(state: State, rng: np.random.Generator) -> Proposal:
 def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     """Candidates and the weighted acquisition at one turn of the schedule."""
     s, t, space, model = state.settings, state.t, state.space, state.model  # mu_t, sigma_t
-    U = global_candidates(space, s.search, rng)  # X_cand
+    U = global_candidates(space, s.tuning, rng)  # X_cand
     acts = turn.credited and s.credit.strength > 0.0
     optima = sample_optima(state, U, rng) if acts or turn.acquisition.needs_optima else None  # Z_t
     scores = score_observations(state, optima) if acts and optima else None  # l_i, s_i, r_i, c_i
     credit = credit_factor(model.posterior, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
     factors = [credit, prior_factor(state), SuccessFactor.build(model.posterior, state.failed, s.fit.kernel)]
     posterior = with_pending(state, rng)
-    U = np.concatenate([U, local_candidates(space, _centres(state, scores), s.search.n_local, rng)])
+    U = np.concatenate([U, local_candidates(space, _centres(state, scores), s.tuning.n_local, rng)])
     F = space.features(U)
     context = Context(posterior, float(model.mean.max()), optima, rng, t, F)
     base = with_gradient(turn.acquisition.bind(context), space.continuous_columns)
@@ -147,7 +147,7 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
         state.space,
         proposal.U,
         proposal.values,
-        state.settings.search,
+        state.settings.tuning,
         state.excluded,
         unit=state.model.posterior.unit,
         rng=rng,
@@ -160,7 +160,7 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
 def question(state: State, rng: np.random.Generator) -> tuple[Optima, Scores]:
     """Which observation could have produced the optimum? As the next step with credit asks it."""
     try:
-        U = global_candidates(state.space, state.settings.search, rng)
+        U = global_candidates(state.space, state.settings.tuning, rng)
     except InfeasibleSpaceError:  # nothing can be asked; what was told from elsewhere still has its credit
         U = np.empty((0, state.space.d))
     optima = sample_optima(state, U, rng)
@@ -169,15 +169,15 @@ def question(state: State, rng: np.random.Generator) -> tuple[Optima, Scores]:
 
 def sample_optima(state: State, U: Array, rng: np.random.Generator) -> Optima:
     """The maxima of posterior paths over candidates and observations."""
-    c, paths = state.settings.credit, state.model.posterior.paths(state.settings.credit.n_paths, rng)
-    U = U[: c.path_candidates]
+    tuning, paths = state.settings.tuning, state.model.posterior.paths(state.settings.credit.n_paths, rng)
+    U = U[: tuning.path_candidates]
     free = movable(state.space, np.concatenate([U, state.observed]))
-    return maximise_paths(paths, state.space.features(U), free, steps=c.path_steps)
+    return maximise_paths(paths, state.space.features(U), free, steps=tuning.path_steps)
 
 
 def score_observations(state: State, optima: Optima) -> Scores:
-    c = state.settings.credit
-    return score(state.model.mean, state.model.std, optima.z, floor=c.floor, eps=c.eps)
+    s = state.settings
+    return score(state.model.mean, state.model.std, optima.z, floor=s.credit.floor, eps=s.tuning.score_eps)
 
 
 def prior_factor(state: State) -> PriorFactor | None:
@@ -187,11 +187,11 @@ def prior_factor(state: State) -> PriorFactor | None:
 
 
 def with_pending(state: State, rng: np.random.Generator) -> Posterior:
-    """The posterior with a fantasy at each pending point: its mean (believer) or a joint sample."""
+    """The posterior with a fantasy at each pending point: its mean (the kriging believer) or a joint sample."""
     posterior, F = state.model.posterior, state.pending
     if not len(F):
         return posterior
-    if state.settings.pending == "believer":
+    if state.settings.pending == "kriging_believer":
         return posterior.condition(F, posterior.predict(F)[0])
     return posterior.condition(F, posterior.paths(1, rng)(F)[:, 0])
 

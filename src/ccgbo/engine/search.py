@@ -11,8 +11,6 @@ Everything is a pure function of its arguments and the generator it is handed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +24,7 @@ from ccgbo.log import report_once
 from ccgbo.space import Categorical, Space
 from ccgbo.space.feasible import walk_feasible
 from ccgbo.surrogate.ascent import ascend
-from ccgbo.validation import AtLeast, AtMost, Below, Validated
+from ccgbo.tuning import EngineTuning
 
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
@@ -35,32 +33,14 @@ FULL_CHOICES = 256  # a categorical with up to this many
 SOME_CHOICES = 32  # of a larger one: the choices of this many good candidates, and as many at random
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SearchSettings(Validated):
-    """How the acquisition is maximised; what is not given is what the default preset has."""
-
-    n_candidates: Annotated[int, AtLeast(1), AtMost(100_000)] = 512
-    """Points over the whole space at which the acquisition is computed first."""
-    quasi_random: bool = True
-    """Whether they are a Sobol set; False draws them uniformly, as the paper does."""
-    n_local: Annotated[int, AtLeast(0), AtMost(100_000)] = 96
-    """Further points around the most credited observations."""
-    n_starts: Annotated[int, AtLeast(0), AtMost(10_000)] = 4
-    """Best candidates that gradient ascent and neighbour moves start from; 0 takes the best candidate as it is."""
-    steps: Annotated[int, AtLeast(0), AtMost(100_000)] = 30
-    """Gradient steps from each start at most."""
-    separation: Annotated[float, AtLeast(0), Below(0.5)] = 0.05
-    """Distance kept from points under evaluation, as a fraction of each range; less where there are many."""
-
-
-def global_candidates(space: Space, settings: SearchSettings, rng: np.random.Generator) -> Array:  # (m, d) snapped
+def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generator) -> Array:  # (m, d) snapped
     """Candidates over the whole space."""
     grid = space.grid(limit=SMALL_GRID)
     if grid is not None:
         return grid[rng.permutation(len(grid))]  # so that any head of it is spread over the space
-    if not settings.quasi_random or space.constraints:
-        return space.sample(settings.n_candidates, rng)
-    return space.snap(shifted_sobol(space.d, settings.n_candidates, rng))
+    if not tuning.quasi_random or space.constraints:
+        return space.sample(tuning.n_candidates, rng)
+    return space.snap(shifted_sobol(space.d, tuning.n_candidates, rng))
 
 
 def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
@@ -82,23 +62,23 @@ def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Genera
 class Excluded:
     """Points that must not be suggested again, and points under evaluation, from which a batch keeps its distance."""
 
-    def __init__(self, F: Array, space: Space, pending: Array | None = None, separation: float = 0.0) -> None:
+    def __init__(self, F: Array, space: Space, pending: Array | None = None, min_distance: float = 0.0) -> None:
         self._space, self._F = space, F  # (k, p) features, those of the pending ones included
         self._pending = np.empty((0, space.p)) if pending is None else pending
         self._radius = space.tolerance.copy()
         columns = space.continuous_columns
         if len(columns) and len(self._pending):
             self._radius[columns] = max(
-                separation * len(self._pending) ** (-1.0 / len(columns)), space.tolerance[columns[0]]
+                min_distance * len(self._pending) ** (-1.0 / len(columns)), space.tolerance[columns[0]]
             )
 
     def is_new(self, f: Array) -> bool:  # (p,)
         return _away(f, self._F, self._space.tolerance)
 
     def keeps_distance(self, f: Array) -> bool:  # (p,)
-        """Free, and outside the box of half-width separation / k^(1/d) around each of the k pending points.
+        """Free, and outside the box of half-width min_distance / k^(1/d) around each of the k pending points.
 
-        k such boxes hold (2 separation)^d of the space at most, however many points are pending.
+        k such boxes hold (2 min_distance)^d of the space at most, however many points are pending.
         """
         return self.is_new(f) and _away(f, self._pending, self._radius)
 
@@ -120,7 +100,7 @@ def optimize_acquisition(
     space: Space,
     U: Array,  # (m, d) candidates, snapped and feasible
     values: Array,  # (m,) their scores
-    settings: SearchSettings,
+    tuning: EngineTuning,
     excluded: Excluded,
     *,
     unit: Array,  # (p,) distance that counts as one along each column
@@ -129,10 +109,10 @@ def optimize_acquisition(
     """The best point found that is not excluded."""
     values = _finite(values)
     order = np.argsort(-values, kind="stable")
-    if settings.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
-        starts = order[: settings.n_starts]
+    if tuning.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
+        starts = order[: tuning.n_starts]
         good = U[order[:SOME_CHOICES]]
-        refined, refined_values = _refine(acquisition, space, U[starts], values[starts], good, settings, unit, rng)
+        refined, refined_values = _refine(acquisition, space, U[starts], values[starts], good, tuning, unit, rng)
         U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
         order = np.argsort(-values, kind="stable")
     for allowed in (excluded.keeps_distance, excluded.is_new):
@@ -159,7 +139,7 @@ def _refine(
     U: Array,
     values: Array,
     good: Array,
-    settings: SearchSettings,
+    tuning: EngineTuning,
     unit: Array,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
@@ -168,7 +148,7 @@ def _refine(
     for _ in range(rounds):
         before = values
         if len(space.continuous):
-            U, values = _gradient_ascent(acquisition, space, U, values, settings.steps, unit)
+            U, values = _gradient_ascent(acquisition, space, U, values, tuning.search_steps, unit)
         if len(space.discrete):
             U, values = _discrete_local_search(acquisition, space, U, values, good, rng)
         if np.all(values <= before):
@@ -275,7 +255,7 @@ def any_new(U: Array, space: Space, excluded: Excluded, rng: np.random.Generator
             chosen: Array = points[open_rows[0]]
             return chosen
     raise SpaceExhaustedError(
-        "every point of the space is evaluated, pending or failed; revisit=True allows evaluated ones again."
+        "every point of the space is evaluated, pending or failed; allow_repeats=True allows evaluated ones again."
     )
 
 

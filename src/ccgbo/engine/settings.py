@@ -25,10 +25,10 @@ from ccgbo.acquisition import (
     trades_mean,
 )
 from ccgbo.credit.field import CreditSettings
-from ccgbo.engine.search import SearchSettings
 from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.keywords import unknown_keyword
 from ccgbo.surrogate.gp.fit import HVARFNER, FitSettings
+from ccgbo.tuning import EngineTuning
 from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_out
 
 FULL_CREDIT: dict[str, Any] = {"strength": 1.0, "tau": 20.0}
@@ -60,7 +60,7 @@ class Settings(Validated):
     """Evaluations of the initial design; None is max(2 d, 10) for d parameters."""
     design: Literal["sobol", "lhs", "random"] = "sobol"
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
-    outcome: Literal["robust", "standardize"] = "robust"
+    outcome_transform: Literal["robust", "standardize"] = "robust"
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Annotated[Any, IS_SURROGATE] = "gp"
     """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
@@ -70,14 +70,15 @@ class Settings(Validated):
     """What a suggestion maximises. alpha of the paper."""
     credit: CreditSettings = field(default_factory=CreditSettings)
     """How credit weighs the acquisition."""
-    search: SearchSettings = field(default_factory=SearchSettings)
-    """How the acquisition is maximised."""
-    pending: Literal["sample", "believer"] = "sample"
-    """What to expect of points under evaluation: a joint posterior sample, or the posterior mean ("believer")."""
-    revisit: bool = False
+    pending: Literal["fantasy", "kriging_believer"] = "fantasy"
+    """What to expect of points under evaluation: a joint posterior sample ("fantasy"), or the posterior mean
+    ("kriging_believer")."""
+    allow_repeats: bool = False
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
     prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
     """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
+    tuning: EngineTuning = field(default_factory=EngineTuning)
+    """Numerical tuning, which nobody needs to touch."""
 
     def __post_init__(self) -> None:
         Validated.__post_init__(self)
@@ -134,7 +135,7 @@ DEFAULT = Settings()
 PAPER = Settings(
     n_initial=None,  # max(2 d, 10)
     design="random",  # not stated; uniform is the plain reading
-    outcome="standardize",
+    outcome_transform="standardize",
     surrogate="gp",
     fit=FitSettings(  # Matern-5/2 by maximum likelihood, at every iteration
         kernel="matern52",
@@ -142,12 +143,6 @@ PAPER = Settings(
         noise_prior=None,
         signal_prior=None,
         trend_prior=None,
-        learn_signal=True,
-        refit_growth=0.0,
-        max_points=3000,
-        fit_points=1000,
-        max_iterations=100,
-        gradient_tolerance=1e-4,
     ),
     acquisition=UCB(beta=2.576),
     credit=CreditSettings(
@@ -157,24 +152,30 @@ PAPER = Settings(
         n_paths=25,  # K
         n_neighbours=5,  # H
         floor=0.1,  # r_min
-        eps=1e-6,  # eps_c, "a small constant"
         field="knn",
         credit_when="always",
+    ),
+    pending="fantasy",  # the paper evaluates one point at a time
+    allow_repeats=False,
+    prior_strength=10.0,  # of no effect without a prior
+    tuning=EngineTuning(
+        learn_signal=True,
+        refit_growth=0.0,
+        max_points=3000,
+        fit_points=1000,
+        max_iterations=100,
+        gradient_tolerance=1e-4,
         n_features=256,  # not stated
         path_candidates=None,
         path_steps=0,
-    ),
-    search=SearchSettings(
+        score_eps=1e-6,  # eps_c, "a small constant"
         n_candidates=1000,  # not stated
         quasi_random=False,
         n_local=0,
         n_starts=0,
-        steps=30,  # of no effect without starts
-        separation=0.05,
+        search_steps=30,  # of no effect without starts
+        min_pending_distance=0.05,
     ),
-    pending="sample",  # the paper evaluates one point at a time
-    revisit=False,
-    prior_strength=10.0,  # of no effect without a prior
 )
 
 PRESETS: Mapping[str, Settings] = MappingProxyType({"default": DEFAULT, "paper": PAPER})
@@ -185,14 +186,15 @@ def high_dimensional(settings: Settings) -> Settings:
     """The sqrt(D)-scaled lengthscale prior with unit signal variance of Hvarfner et al. 2024, for D = 25 to 1000."""
     return replace(
         settings,
-        fit=replace(settings.fit, lengthscale_prior=HVARFNER, signal_prior=None, trend_prior=None, learn_signal=False),
+        fit=replace(settings.fit, lengthscale_prior=HVARFNER, signal_prior=None, trend_prior=None),
+        tuning=replace(settings.tuning, learn_signal=False),
     )
 
 
 def resolve(preset: Any, **overrides: Any) -> Settings:
     """Settings in force from a preset's name (or a Settings) with everything that is not None replaced.
 
-    ``credit``, ``fit`` and ``search`` take an object, which stands as it is, or a mapping, which changes single fields
+    ``credit``, ``fit`` and ``tuning`` take an object, which stands as it is, or a mapping, which changes single fields
     of the preset's; from the default preset both mean the same. ``credit=False`` switches credit off.
     """
     settings, known = _preset(preset), {f.name for f in fields(Settings)}
@@ -204,7 +206,7 @@ def resolve(preset: Any, **overrides: Any) -> Settings:
         changes["acquisition"] = get_acquisition(changes["acquisition"])
     if isinstance(changes.get("credit"), bool):
         changes["credit"] = _switched(settings.credit, changes["credit"])
-    for name in ("credit", "fit", "search"):
+    for name in ("credit", "fit", "tuning"):
         if isinstance(changes.get(name), Mapping):
             changes[name] = _replace_fields(name, getattr(settings, name), changes[name])
     return replace(settings, **changes).in_force()

@@ -11,13 +11,13 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from ccgbo.acquisition import ACQUISITIONS, Acquisition, BoundAcquisition, Codomain, Context, Schedule
-from ccgbo.acquisition.factors import Gaussian
+from ccgbo.acquisition.factors import NormalPrior
 from ccgbo.credit.field import CreditSettings
-from ccgbo.engine.search import SearchSettings
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError, StorageError
 from ccgbo.space import LinearConstraint, Space, space_from_dict, space_to_dict
 from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.tuning import EngineTuning
 from ccgbo.validation import AtLeast, Validated, number, shown
 
 TYPES: dict[str, type] = {
@@ -26,7 +26,7 @@ TYPES: dict[str, type] = {
     "lengthscale_prior": LengthscalePrior,
     "log_normal": LogNormal,
     "credit": CreditSettings,
-    "search": SearchSettings,
+    "tuning": EngineTuning,
     **{name: type(acquisition) for name, acquisition in ACQUISITIONS.items()},
 }
 TAGS = {cls: tag for tag, cls in TYPES.items()}
@@ -116,12 +116,12 @@ def name_of(thing: Any) -> str:
 
 
 def prior_to_dict(prior: Any) -> dict[str, Any] | None:
-    """Plain data, or None where the prior holds anything but Gaussians and probabilities of choices."""
+    """Plain data, or None where the prior holds anything but normal priors and probabilities of choices."""
     if not isinstance(prior, Mapping):
         return None
     out: dict[str, Any] = {}
     for name, belief in prior.items():
-        if isinstance(belief, Gaussian):
+        if isinstance(belief, NormalPrior):
             out[name] = {"mean": belief.mean, "sd": belief.sd}
         elif isinstance(belief, Mapping):
             out[name] = {"choices": [[choice, float(mass)] for choice, mass in belief.items()]}
@@ -139,7 +139,7 @@ def prior_from_dict(data: Any) -> dict[str, Any]:
 
 def _belief(name: Any, data: Any) -> Any:
     if isinstance(data, Mapping) and set(data) == {"mean", "sd"}:
-        return Gaussian(data["mean"], data["sd"])
+        return NormalPrior(data["mean"], data["sd"])
     pairs = data.get("choices") if isinstance(data, Mapping) else None
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise StorageError(f"the study's prior of {shown(name)} cannot be read: {shown(data)}.")

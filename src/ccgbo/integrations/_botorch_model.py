@@ -22,11 +22,11 @@ from botorch.utils.transforms import is_ensemble, normalize, unnormalize
 from torch import Tensor
 
 from ccgbo.arrays import Array
-from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.integrations._botorch_bridge import as_numpy
 from ccgbo.surrogate.ascent import ascend
 from ccgbo.surrogate.outcome_transform import Standardize
+from ccgbo.tuning import EngineTuning
 
 N_JOINT = 256  # points of a joint draw, which costs the cube of their number
 N_MOMENTS = 256  # samples for the moments of a nonlinear objective
@@ -101,10 +101,10 @@ class Outcome:
             )
         return as_numpy(mean), np.sqrt(np.maximum(as_numpy(variance), 0.0))
 
-    def proxy(self, points: Tensor, n: int, bounds: Tensor, settings: CreditSettings) -> float:
+    def proxy(self, points: Tensor, n: int, bounds: Tensor, n_paths: int, tuning: EngineTuning) -> float:
         """Z: the mean over paths of their maxima over the points, of which the last n are the observations."""
-        k = torch.Size([settings.n_paths])
-        sampler = partial(draw_kernel_feature_paths, num_features=2 * settings.n_features)
+        k = torch.Size([n_paths])
+        sampler = partial(draw_kernel_feature_paths, num_features=2 * tuning.n_features)
         try:
             # an ensemble has as many priors as members, which the sampler does not take together
             paths = None if is_ensemble(self.model) else draw_matheron_paths(self.model, k, prior_sampler=sampler)
@@ -114,9 +114,9 @@ class Outcome:
             some = torch.cat([points[:-n][:N_JOINT], points[-n:]])
             return float(self(self.model.posterior(some).rsample(k), some).amax(dim=-1).mean())
         maxima, best = self(paths(points).unsqueeze(-1), points).max(dim=-1)  # (k,)
-        if settings.path_steps == 0:
+        if tuning.path_steps == 0:
             return float(maxima.mean())
-        return self._climb(paths, normalize(points[best], bounds), bounds, settings.path_steps)
+        return self._climb(paths, normalize(points[best], bounds), bounds, tuning.path_steps)
 
     def _climb(self, paths: Callable[[Tensor], Tensor], start: Tensor, bounds: Tensor, steps: int) -> float:
         """The mean of the maxima after gradient steps of each path from its own start."""

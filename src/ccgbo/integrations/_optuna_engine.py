@@ -110,7 +110,7 @@ class Engine:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
             if t.state != TrialState.WAITING and belongs(params, search_space):
                 outcome = outcome_of(t, limits)
-                records.append(Trial(id=t.number, params=inward(params, search_space), origin="told", **outcome))
+                records.append(Trial(id=t.number, params=inward(params, search_space), origin="external", **outcome))
         return records
 
 

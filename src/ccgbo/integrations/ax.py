@@ -242,7 +242,7 @@ def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec) -> li
             params = _encoded(codec, arm.parameters)
             if outcome is None or params is None:
                 continue
-            records.append(Trial(id=len(records), params=params, origin="told", **outcome))
+            records.append(Trial(id=len(records), params=params, origin="external", **outcome))
     return records
 
 

@@ -31,6 +31,7 @@ from ccgbo.credit.scores import Scores, score
 from ccgbo.engine.settings import DEFAULT, at_every_turn
 from ccgbo.engine.state import iteration_of
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
+from ccgbo.tuning import EngineTuning
 from ccgbo.validation import check, optional_whole_number
 
 try:
@@ -87,6 +88,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         *,
         t: int | None = None,  # the iteration; None: observations beyond an initial design of max(2 d, 10)
         settings: CreditSettings | None = None,  # None: of preset="default", with a smooth field where the model allows
+        tuning: EngineTuning | None = None,  # None: of preset="default"
         codomain: Codomain | None = None,  # None: told by the class of the acquisition
         model: Model | None = None,  # gives the credits; None: the acquisition's
         candidates: Tensor | None = None,  # m x d; None: Sobol points in the bounds
@@ -99,6 +101,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
             raise SettingError(f"codomain must be None, 'real', 'nonnegative' or 'log', got {codomain!r}.")
         t = optional_whole_number("t", t, at_least=0)
         settings = check("settings", settings, CreditSettings | None)
+        tuning = check("tuning", tuning, EngineTuning | None) or DEFAULT.tuning
         if settings is not None and settings.field not in ("knn", "smooth"):
             raise SettingError(f"settings.field must be 'knn' or 'smooth' for BoTorch, got {settings.field!r}.")
         super().__init__(model=acq_function.model)
@@ -116,13 +119,13 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
             raise SettingError(f"candidates must be m x {X.shape[-1]}, got {tuple(candidates.shape)}.")
         with manual_seed(seed), torch.no_grad():
             if candidates is None:
-                candidates = draw_sobol_samples(bounds, n=N_CANDIDATES, q=1, seed=_draw_seed()).squeeze(-2)
-            candidates = candidates.to(X)
-            mean, std = outcome.moments(X)
-            searched = torch.cat([candidates[: self.settings.path_candidates], X])
-            self.proxy = outcome.proxy(searched, len(X), bounds, self.settings)  # Z_t
+                seed = int(torch.randint(2**31, (1,)))
+                candidates = draw_sobol_samples(bounds, n=N_CANDIDATES, q=1, seed=seed).squeeze(-2)
+            candidates, (mean, std) = candidates.to(X), outcome.moments(X)
+            searched = torch.cat([candidates[: tuning.path_candidates], X])
+            self.proxy = outcome.proxy(searched, len(X), bounds, self.settings.n_paths, tuning)  # Z_t
         unit, s = outcome.unit(X, mean), self.settings  # eps_c is meant for standardised values
-        self.scores: Scores = score(mean / unit, std / unit, self.proxy / unit, floor=s.floor, eps=s.eps)
+        self.scores: Scores = score(mean / unit, std / unit, self.proxy / unit, floor=s.floor, eps=tuning.score_eps)
         self.t = t if t is not None else iteration_of(["complete"] * len(X), DEFAULT.initial_size(X.shape[-1]))
         self._power = exponent(self.t, s.tau, s.half_life)
         self.field = self._make_field(model, X, bounds)
@@ -247,10 +250,6 @@ def _checked_bounds(bounds: Any, d: int) -> Tensor:
     return bounds
 
 
-def _draw_seed() -> int:
-    return int(torch.randint(2**31, (1,)))
-
-
 # -- construction from BoTorch's common arguments, for Ax and others
 
 
@@ -268,6 +267,7 @@ def construct_inputs_credit_weighted(
     constraints: Any = None,
     t: int | None = None,
     settings: CreditSettings | None = None,
+    tuning: EngineTuning | None = None,
     codomain: Codomain | None = None,
     candidates: Tensor | None = None,
     X_observed: Tensor | None = None,
@@ -290,6 +290,7 @@ def construct_inputs_credit_weighted(
         "bounds": limits,
         "t": t,
         "settings": settings,
+        "tuning": tuning,
         "codomain": codomain,
         "candidates": candidates,
         "X_observed": X_observed,

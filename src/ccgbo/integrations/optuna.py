@@ -149,7 +149,7 @@ class CCGBOSampler(BaseSampler):
     ) -> tuple[Trial | None, dict[str, Any] | None]:
         """A suggestion, None if every point is used; and the new fit if there is one."""
         self._engine.forget_finished(study, others)
-        again = replace(self._settings, revisit=True)
+        again = replace(self._settings, allow_repeats=True)
         complete = [t for t in others if t.state == TrialState.COMPLETE]
         for settings, trials in ((self._settings, others), (again, others), (again, complete)):
             optimizer = self._engine.optimizer(study, trials, search_space, trial.number, settings, self._seed)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import SettingError
-from ccgbo.records import Direction, Result, Trial
+from ccgbo.records import Direction, Result, Trial, best_of
 
 MAX_ATTEMPTS = 2  # evaluations that may end with their process before the trial is failed
 CRASHED = (
@@ -73,7 +73,7 @@ class MemorySource:
     def __init__(self, optimizer: Optimizer, n_trials: int) -> None:
         self.owner, self._total = optimizer, check_n_trials(n_trials)
         self._left, self._done, self._failed = self._total, 0, 0
-        best = optimizer.best
+        best = best_of(optimizer.trials, optimizer.direction)
         self._best = None if best is None else best.value
         self._again: list[Trial] = []
         self._crashes: dict[int, int] = {}  # by trial

@@ -30,7 +30,7 @@ from ccgbo.storage.workers import is_ended_here, is_silent, read_clock
 
 T = TypeVar("T")
 
-EXTERNAL = "told"  # origin of a trial that the study did not suggest
+EXTERNAL = "external"  # origin of a trial that the study did not suggest
 
 
 class SQLiteStore:

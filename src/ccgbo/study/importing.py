@@ -93,7 +93,7 @@ class _Plan:
             if row.outcome is None:
                 self.open += 1
                 continue
-            trial = Trial(id=-1, params=row.params, origin="told").with_outcome(**row.outcome)
+            trial = Trial(id=-1, params=row.params, origin="external").with_outcome(**row.outcome)
             if there[_key(trial)] > 0:
                 there[_key(trial)] -= 1
                 self.unchanged += 1

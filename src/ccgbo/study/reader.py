@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
 from ccgbo.records import (
+    BestTrial,
     CreditRow,
     Direction,
     Explanation,
     Recommendation,
     Result,
     Trial,
-    best_of,
     trials_to_dataframe,
 )
 from ccgbo.space import Space
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class StudyReader:
+class StudyReader(BestTrial):
     """The questions that a study answers."""
 
     def __init__(self, store: Store, row: StudyRow, definition: Definition, threads: int | None) -> None:
@@ -62,11 +62,6 @@ class StudyReader:
         """Every trial, as the file has it now."""
         return self._read(self._copy.trials)
 
-    @property
-    def best(self) -> Trial | None:
-        """The complete trial with the best value."""
-        return best_of(self.trials, self.direction)
-
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""
         return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
@@ -80,7 +75,7 @@ class StudyReader:
         return self._read(self._copy.new_optimizer)
 
     def recommend(self) -> Recommendation:
-        """The evaluated point with the best posterior mean."""
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
         return self._read(lambda view: self._copy.optimizer(view).recommend())
 
     def credits(self) -> list[CreditRow]:

@@ -78,7 +78,7 @@ def pending(unit: Unit, trial: Trial | int) -> Trial:
 
 def add_told(unit: Unit, trials: Iterable[Trial]) -> list[Trial]:
     """Finished trials from elsewhere, under new ids."""
-    return unit.add([replace(trial, params=plain_params(trial.params), origin="told") for trial in trials], None)
+    return unit.add([replace(trial, params=plain_params(trial.params), origin="external") for trial in trials], None)
 
 
 def release(unit: Unit, trials: Iterable[Trial]) -> list[int]:

@@ -31,7 +31,7 @@ from ccgbo.study.definition import (
 from ccgbo.study.reader import StudyReader
 from ccgbo.study.source import StudySource
 from ccgbo.study.steps import add_told, pending, release, take
-from ccgbo.validation import whole_number
+from ccgbo.validation import optional_whole_number, whole_number
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class Study(StudyReader):
         check_keywords(settings, Study, SettingsOptions)
         check_arguments(name, heartbeat, if_exists)
         self.heartbeat = heartbeat
-        self._threads = threads
+        self._threads = optional_whole_number("threads", threads)
         self._given = Given(
             space=space,
             direction=direction,
@@ -195,10 +195,11 @@ class Study(StudyReader):
         callback: Callback | None = None,
         on_error: OnError = "record",
     ) -> Result:
-        """Evaluate ``f(**params)`` until the study has ``n_trials`` suggestions of its own, told or failed.
+        """Evaluate ``f(**params)`` at suggestions of this study.
 
-        So a run that was cut and is started again does the rest, and several processes share the work. The options are
-        those of ``ccgbo.running.run``.
+        In memory ``n_trials`` new trials are made; with a study it is the total of suggestions that the study shall
+        have, told or failed, so that the same call made again, after Ctrl-C or a crash, does the rest. Several
+        processes that run one study share the work. The options are those of ``ccgbo.running.run``.
         """
         return run(
             self.source(n_trials),

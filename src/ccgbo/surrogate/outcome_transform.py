@@ -117,5 +117,5 @@ OUTCOMES: dict[str, Callable[[Array], Outcome]] = {"standardize": Standardize.fi
 
 def fit_outcome(name: str, values: Array) -> Outcome:
     if name not in OUTCOMES:
-        raise SettingError(f"outcome must be one of {sorted(OUTCOMES)}, got {name!r}.")
+        raise SettingError(f"outcome_transform must be one of {sorted(OUTCOMES)}, got {name!r}.")
     return OUTCOMES[name](values)

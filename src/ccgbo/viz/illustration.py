@@ -47,6 +47,7 @@ def toy_optimizer(*, credit: bool = True, objective: Objective = toy, start: Seq
         {"x": Float(0.0, 1.0)},
         preset="paper",
         fit=DEFAULT.fit,
+        tuning={"refit_growth": DEFAULT.tuning.refit_growth, "gradient_tolerance": DEFAULT.tuning.gradient_tolerance},
         credit={"n_neighbours": 3, "strength": PAPER.credit.strength if credit else 0.0},
         n_initial=len(start),
         seed=0,

@@ -128,7 +128,8 @@ class Lens:
     def window(self) -> tuple[float, float]:
         """The range of values worth showing: what was told, and a little around it.
 
-        Where tails are drawn in (``outcome="robust"``) the model's belief far from the data is wide beyond any use.
+        Where tails are drawn in (``outcome_transform="robust"``) the model's belief far from the data is wide beyond
+        any use.
         """
         low, high = float(self.values.min()), float(self.values.max())
         margin = 0.15 * (high - low) or 0.1 * abs(high) or 1.0
@@ -152,7 +153,7 @@ class Lens:
     @property
     def gap(self) -> Array:  # (n,)
         """|Z_t - mu_i| / sqrt(sigma_i^2 + eps_c): how many standard deviations below the proxy each one lies."""
-        spread = np.sqrt(self.model.std**2 + self.settings.credit.eps)
+        spread = np.sqrt(self.model.std**2 + self.settings.tuning.score_eps)
         result: Array = np.abs(self.scores.z - self.model.mean) / spread
         return result
 

@@ -36,12 +36,14 @@ from ccgbo.surrogate.gp.cross import NOISE_FLOOR, Hyper
 from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
 from ccgbo.surrogate.gp.linalg import cholesky, inverse_lower, solve, symmetric_times
 from ccgbo.surrogate.gp.trend import basis
-from ccgbo.validation import AtLeast, AtMost, OrInfinite, Validated
+from ccgbo.tuning import EngineTuning
+from ccgbo.validation import AtLeast, AtMost, Validated
 
 LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 LOG_SIGNAL = (math.log(1e-3), math.log(1e3))
 LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
 LOG_TREND = (math.log(1e-4), math.log(1e2))
+TUNING = EngineTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -120,18 +122,6 @@ class FitSettings(Validated):
     """Prior on the variance of the process; None is flat."""
     trend_prior: LogNormal | None = LogNormal(mean=-1.0, sd=1.5)
     """Prior on the variance of a quadratic trend under the process; None, or a categorical in the space: no trend."""
-    learn_signal: bool = True
-    """Whether the variance of the process is learned; False is one, for high dimension."""
-    refit_growth: Annotated[float, AtLeast(0), OrInfinite()] = 0.02
-    """Fraction by which the observations grow before hyperparameters are learned anew; 0 learns them every time."""
-    max_points: Annotated[int, AtLeast(2)] = 3000
-    """Observations in the model at most: beyond it keeps the best and the latest."""
-    fit_points: Annotated[int, AtLeast(2)] = 1000
-    """Observations that hyperparameters are learned on at most, spread evenly over the values."""
-    max_iterations: Annotated[int, AtLeast(1), AtMost(1_000_000)] = 100
-    """Iterations of L-BFGS-B from each start at most."""
-    gradient_tolerance: Annotated[float, AtLeast(0), AtMost(1)] = 1e-3
-    """Largest component of the gradient, for each observation, at which a fit ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +144,14 @@ def fit(
     X: Array,  # (n, p)
     y: Array,  # (n,) standardised
     settings: FitSettings,
+    tuning: EngineTuning = TUNING,
     *,
     choices: Choices = (),  # columns of choices
     given_noise: Array | None = None,  # (n,) known variances, NaN where the noise is learned
     start: Array | None = None,  # theta of the last fit
 ) -> FitResult:
     """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
-    energy = NegLogPosterior(X, y, settings, choices, given_noise)
+    energy = NegLogPosterior(X, y, settings, choices, given_noise, learn_signal=tuning.learn_signal)
     if start is not None and len(start) != len(energy.bounds):
         start = None  # from before there was a trend
     fresh = default_theta(energy, settings, start)
@@ -171,7 +162,7 @@ def fit(
     # without one the likelihood has optima at lengthscales of nothing and of infinity that a warm start never leaves
     warm_is_enough = start is not None and order[0] == 0 and settings.lengthscale_prior is not None
     chosen = [starts[order[0]]] if warm_is_enough else [starts[i] for i in order[:2]]
-    results = [_descend(energy, theta, known, settings) for theta in chosen]
+    results = [_descend(energy, theta, known, tuning) for theta in chosen]
     best = min(results, key=lambda r: r.energy)
     return FitResult(best.theta, best.energy, energy.calls)
 
@@ -188,7 +179,7 @@ def default_theta(energy: NegLogPosterior, settings: FitSettings, last: Array | 
 
 
 def _descend(
-    energy: NegLogPosterior, theta: Array, known: Mapping[bytes, tuple[float, Array]], settings: FitSettings
+    energy: NegLogPosterior, theta: Array, known: Mapping[bytes, tuple[float, Array]], tuning: EngineTuning
 ) -> FitResult:
     result = minimize(
         lambda x: known.get(x.tobytes()) or energy(x),
@@ -196,7 +187,7 @@ def _descend(
         jac=True,
         method="L-BFGS-B",
         bounds=energy.bounds,
-        options={"maxiter": settings.max_iterations, "gtol": settings.gradient_tolerance, "ftol": 1e-7},
+        options={"maxiter": tuning.max_iterations, "gtol": tuning.gradient_tolerance, "ftol": 1e-7},
     )
     return FitResult(np.asarray(result.x), float(result.fun), energy.calls)
 
@@ -205,7 +196,14 @@ class NegLogPosterior:
     """Negative log posterior density per observation, and its gradient."""
 
     def __init__(
-        self, X: Array, y: Array, settings: FitSettings, choices: Choices = (), given_noise: Array | None = None
+        self,
+        X: Array,
+        y: Array,
+        settings: FitSettings,
+        choices: Choices = (),
+        given_noise: Array | None = None,
+        *,
+        learn_signal: bool = True,
     ) -> None:
         self.y, self.settings, self.p = y, settings, X.shape[1]
         self.kernel: Kernel = get_kernel(settings.kernel, choices)
@@ -219,7 +217,7 @@ class NegLogPosterior:
         )
         self.choice = np.isin(np.arange(self.p), [column for column, _ in choices])  # (p,)
         self.ones = np.ones((len(y), 1))
-        signal = LOG_SIGNAL if settings.learn_signal else (0.0, 0.0)
+        signal = LOG_SIGNAL if learn_signal else (0.0, 0.0)
         # one parabola for all choices of a categorical is no better than none (docs/quality.md)
         self.trend_prior = None if choices else settings.trend_prior
         self.P = None if self.trend_prior is None else basis(X)
