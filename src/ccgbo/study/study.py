@@ -17,7 +17,7 @@ from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
 from ccgbo.records import Direction, Result, Trial
-from ccgbo.running import OnError, run
+from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space
 from ccgbo.storage import Unit, open_store
 from ccgbo.study.definition import (
@@ -188,11 +188,11 @@ class Study(StudyReader):
         *,
         n_workers: int | None = None,
         executor: Executor | None = None,
-        timeout: float | None = None,
+        timeout: Any = None,
         target: float | None = None,
         patience: int | None = None,
         progress: bool = True,
-        callback: Callable[[Any, Trial], Any] | None = None,
+        callback: Callback | None = None,
         on_error: OnError = "record",
     ) -> Result:
         """Evaluate ``f(**params)`` at suggestions of this study.
