@@ -9,7 +9,7 @@ import ccgbo
 
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
-    "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "log", "records", "space",
+    "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "log", "frames", "records", "space",
     "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study", "api", "integrations",
     "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip

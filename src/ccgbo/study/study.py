@@ -20,6 +20,7 @@ from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
+from ccgbo.frames import flat_row, frame_of
 from ccgbo.records import (
     BestTrial,
     CreditRow,
@@ -28,7 +29,6 @@ from ccgbo.records import (
     Recommendation,
     Result,
     Trial,
-    trials_to_dataframe,
 )
 from ccgbo.running import OnError, run
 from ccgbo.space import Space
@@ -224,9 +224,13 @@ class Study(BestTrial):
         """Every trial with its times and its worker."""
         return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
 
+    def table_rows(self) -> list[dict[str, Any]]:
+        """Every trial as a row of its table, see ``ccgbo.frames``."""
+        return [flat_row(row.trial.to_dict(), asked=row.asked, told=row.told) for row in self.records()]
+
     def to_dataframe(self) -> pd.DataFrame:
-        """One row per trial; needs pandas."""
-        return trials_to_dataframe(self.trials)
+        """One row per trial, see ``ccgbo.frames``; needs pandas."""
+        return frame_of(self.table_rows(), self.space)
 
     def optimizer(self) -> Optimizer:
         """A copy of the optimizer as it stands, for looking; what it asks or is told stays out of the file."""
