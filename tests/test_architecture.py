@@ -9,13 +9,13 @@ import ccgbo
 
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
-    "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "log", "frames", "records", "space",
-    "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study", "api", "integrations",
-    "bench", "viz", "demo", "cli", "__main__",
+    "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "log", "plotting", "frames",
+    "records", "space", "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study",
+    "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
-    "threads", "design", "search", "settings", "options", "settings_io", "history", "model", "state", "proposal",
-    "explain", "optimizer",
+    "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "model", "state",
+    "proposal", "explain", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 
@@ -100,6 +100,7 @@ def reaches(path: Path) -> set[str]:
 FOREIGN = {  # private names of other people's libraries, for which there is no public way
     "integrations": {"._log", "._non_reduced_forward", "._sample_reduction", "._q_reduction", "._checked_cv_orig"},
     "running": {"._instances", "._is_owned"},  # of tqdm: whether another bar is drawing
+    "viz": {"._exit"},  # of os, public in all but its name
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ccgbo
-from ccgbo import Optimizer, SettingError, SpaceError, TellError, UnknownTrialError, UnsupportedError
+from ccgbo import Optimizer, SettingError, SpaceError, TellError, UnknownTrialError
 from ccgbo.frames import COLUMNS
 
 BOX = {"x": (-5.0, 10.0), "y": (0.0, 15.0)}
@@ -94,17 +94,6 @@ def test_data_from_elsewhere_counts_as_initial_design() -> None:
     assert opt.explain(opt.ask()).reason == "suggested by the model"
 
 
-def test_bulk_telling_is_all_or_nothing() -> None:
-    opt = Optimizer(BOX, seed=0)
-    with pytest.raises(TellError, match="must be a number"):
-        opt.tell_many([{"x": 0.0, "y": 1.0}, {"x": 1.0, "y": 1.0}], [1.0, "two"])
-    with pytest.raises(ccgbo.ParamsError, match="y"):
-        opt.tell_many([{"x": 0.0, "y": 1.0}, {"x": 1.0, "y": -1.0}], [1.0, 2.0])
-    with pytest.raises(TellError, match="one length"):
-        opt.tell_many([{"x": 0.0, "y": 1.0}], [1.0, 2.0])
-    assert opt.trials == ()
-
-
 def test_repr_shows_settings_and_result_is_readable() -> None:
     opt = drive(Optimizer(BOX, direction="minimize", seed=0), branin, 12)
     assert "tau=20.0" in repr(opt) and "12 observations" in repr(opt)
@@ -146,7 +135,7 @@ def test_impossible_spaces_are_refused(space: Any, message: str) -> None:
         ({"credit": {"strength": -0.1}}, r"strength must be a number in \[0, 1\], got -0.1"),
         ({"credit": {"lambda": 0.5}}, r"credit has no setting 'lambda'"),
         ({"credit": {"half_life": 0.0}}, r"half_life must be a number > 0, got 0.0"),
-        ({"direction": "up"}, r"direction must be 'maximize' or 'minimize', got 'up'"),
+        ({"direction": "up"}, r"direction must be one of \['maximize', 'minimize'\], got 'up'"),
         ({"seed": -1}, r"seed must be None or a whole number >= 0, got -1"),
         ({"n_initial": 0}, r"n_initial must be None or a whole number in \[1, 100000\], got 0"),
         ({"design": "grid"}, r"design must be one of .* got 'grid'"),
@@ -159,32 +148,7 @@ def test_impossible_settings_are_refused(kwargs: dict[str, Any], message: str) -
         Optimizer(BOX, **kwargs)
 
 
-def test_an_unknown_keyword_is_refused() -> None:
-    with pytest.raises(SettingError, match="no setting 'temperature'"):
-        Optimizer(BOX, temperature=3)
-
-
-def test_several_objectives_are_out_of_scope_and_said_so() -> None:
-    with pytest.raises(UnsupportedError, match="several objectives"):
-        Optimizer(BOX, direction=["maximize", "minimize"])  # type: ignore[arg-type]
-    opt = Optimizer(BOX, seed=0)
-    with pytest.raises(UnsupportedError, match="several objectives"):
-        opt.tell(opt.ask(), [1.0, 2.0])
-
-
-@pytest.mark.parametrize("value", ["0.5", None, True, b"1", object()])
-def test_telling_what_is_no_number_is_refused_and_changes_nothing(value: Any) -> None:
-    opt = Optimizer(BOX, seed=0)
-    trial = opt.ask()
-    before = opt.state_dict()
-    with pytest.raises(TellError, match="value must be a number"):
-        opt.tell(trial, value)
-    with pytest.raises(TellError):
-        opt.tell({"x": 0.0, "y": 0.0}, value)
-    assert opt.state_dict() == before
-
-
-@pytest.mark.parametrize("trial", [99, "0", True, None, 1.5])
+@pytest.mark.parametrize("trial", [99, -1, "0", True, None, 1.5])
 def test_telling_an_unknown_trial_is_refused(trial: Any) -> None:
     opt = Optimizer(BOX, seed=0)
     opt.ask()
@@ -228,53 +192,23 @@ def test_answers_before_any_observation_say_so() -> None:
             question()
 
 
-# -- odd data
+# -- data of any size
 
 
-def odd_values(kind: str, n: int) -> list[float]:
-    rng = np.random.default_rng(0)
-    base = rng.standard_normal(n)
-    return {
-        "constant": np.full(n, 3.7),
-        "tiny": 1e-12 * base,
-        "huge": 1e12 * base,
-        "outlier": np.append(base[:-1], 1e12) if n else base,
-        "plain": base,
-    }[kind].tolist()
+@pytest.mark.parametrize("scale", [2.0**-40, 1024.0, 2.0**40])
+def test_scaling_the_values_by_a_power_of_two_changes_no_bit_of_what_is_asked(scale: float) -> None:
+    assert asked(scale, 0.0).tolist() == asked(1.0, 0.0).tolist()
 
 
-@pytest.mark.parametrize("preset", ["paper", "default"])
-@pytest.mark.parametrize("kind", ["constant", "tiny", "huge", "outlier", "plain"])
-@pytest.mark.parametrize("n", [0, 1, 2, 12])
-@pytest.mark.parametrize("identical", [False, True])
-def test_any_data_give_a_finite_suggestion_inside_the_bounds(preset: str, kind: str, n: int, identical: bool) -> None:
-    opt = Optimizer(BOX, preset=preset, seed=0, n_initial=1)
-    rng = np.random.default_rng(1)
-    for value in odd_values(kind, n):
-        x, y = (0.0, 1.0) if identical else (rng.uniform(-5, 10), rng.uniform(0, 15))
-        opt.tell({"x": float(x), "y": float(y)}, value)
-    for _ in range(3):
-        trial = opt.ask()
-        assert -5.0 <= trial.params["x"] <= 10.0 and 0.0 <= trial.params["y"] <= 15.0
-        opt.tell(trial, odd_values(kind, 3)[0])
+@pytest.mark.parametrize(("scale", "shift"), [(3.0, 0.0), (1.0, 1000.0), (1.0, -1e6), (1024.0, -7e5), (1e-12, 5e-12)])
+def test_scaling_and_shifting_the_values_does_not_change_what_is_asked(scale: float, shift: float) -> None:
+    assert asked(scale, shift) == pytest.approx(asked(1.0, 0.0), abs=1e-4)
 
 
-def test_nan_and_infinities_never_reach_the_model() -> None:
-    opt = Optimizer(BOX, seed=0, n_initial=3)
-    for value in (1.0, math.nan, 2.0, math.inf, -math.inf, 0.5, 10**400):
-        opt.tell(opt.ask(), value)
-    assert [t.state for t in opt.trials] == ["complete", "failed", "complete", "failed", "failed", "complete", "failed"]
-    assert [row.value for row in opt.credits()] == [1.0, 2.0, 0.5]
-    opt.ask()
-
-
-def test_scaling_and_shifting_the_values_does_not_change_what_is_asked() -> None:
-    def params(scale: float, shift: float) -> list[dict[str, float]]:
-        opt = drive(Optimizer(BOX, seed=2, n_initial=6), lambda **p: scale * branin(**p) + shift, 9)
-        return [dict(t.params) for t in opt.trials]
-
-    plain, scaled = params(1.0, 0.0), params(1024.0, 0.0)
-    assert plain[:7] == scaled[:7]
+def asked(scale: float, shift: float) -> Any:  # (12, 2)
+    opt = Optimizer(BOX, direction="minimize", seed=2, n_initial=6)
+    drive(opt, lambda **p: scale * branin(**p) + shift, 12)
+    return np.array([list(t.params.values()) for t in opt.trials])
 
 
 def test_a_hundred_dimensions_work_with_the_scaled_prior() -> None:

@@ -31,7 +31,7 @@ import pytest
 
 import ccgbo
 from ccgbo.running import MemorySource, Tally, run, seconds
-from ccgbo.running.progress import Lines
+from ccgbo.running.display import Lines
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -771,7 +771,7 @@ def test_lines_come_less_often_as_time_goes_on_and_never_stop(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = itertools.count(1000.0, 30.0)
-    monkeypatch.setattr("ccgbo.running.progress.time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr("ccgbo.running.display.time", SimpleNamespace(monotonic=lambda: next(now)))
     lines = Lines(Tally(total=9, done=0, failed=0, best=None), "maximize")
     lines._open()
     lines.running([1000.0])

@@ -176,6 +176,39 @@ def test_true_and_one_are_different_choices() -> None:
 
 
 @given(spaces(), st.integers(0, 2**32))
+def test_points_encoded_together_are_encoded_as_each_alone_to_the_last_bit(space: Space, seed: int) -> None:
+    rows = space.decode_rows(space.sample(40, np.random.default_rng(seed)))
+    together = space.encode_rows(rows)
+    assert together.tobytes() == np.array([space.encode(params) for params in rows]).tobytes()
+    assert space.encode_rows([]).shape == (0, space.d)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"x": 2.0, "k": 1, "c": "a"}, r"x must be in \[0.0, 1.0\], got 2.0"),
+        ({"x": math.nan, "k": 1, "c": "a"}, "x must be a finite number, got nan"),
+        ({"x": True, "k": 1, "c": "a"}, "x must be a finite number, got True"),
+        ({"x": 0.5, "k": 2, "c": "a"}, "k must be 1 plus a multiple of 2, got 2"),
+        ({"x": 0.5, "k": 10**400, "c": "a"}, "k must be a finite number"),
+        ({"x": 0.5, "k": 1, "c": "z"}, r"c must be one of \['a', 'b'\], got 'z'"),
+        ({"x": 0.5, "k": 1}, "params must have a value for 'c'"),
+        ({"x": 0.5, "k": 1, "c": "a", "extra": 1}, "params has an unknown parameter 'extra'"),
+        ({"x": 0.5, "k": 1, "c": "a", "z": 0.5}, "'z' is inactive at this point"),
+        ([0.5, 1, "a"], "params must be a mapping"),
+    ],
+)
+def test_points_encoded_together_are_refused_as_one_alone_would_be(wrong: Any, message: str) -> None:
+    space = Space(
+        {"x": (0.0, 1.0), "k": Int(1, 9, step=2), "c": ["a", "b"], "z": Float(0.0, 1.0, active_if={"c": "b"})}
+    )
+    fine = {"x": 0.5, "k": 3, "c": "b", "z": 0.1}
+    for refuse in (lambda: space.encode(wrong), lambda: space.encode_rows([fine, wrong, fine])):
+        with pytest.raises(ParamsError, match=message):
+            refuse()
+
+
+@given(spaces(), st.integers(0, 2**32))
 def test_a_drawn_point_belongs_to_its_space(space: Space, seed: int) -> None:
     U = space.sample(20, np.random.default_rng(seed))
     for u, params in zip(U, space.decode_rows(U), strict=True):

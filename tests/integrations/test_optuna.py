@@ -26,7 +26,7 @@ from optuna.trial import TrialState, create_trial
 
 import ccgbo
 from ccgbo.errors import SettingError
-from ccgbo.integrations import _optuna_trials
+from ccgbo.integrations import _optuna_engine, _optuna_trials
 from ccgbo.integrations import optuna as integration
 from ccgbo.integrations._optuna_trials import news_of, outcome_of, pruned_limits
 from ccgbo.integrations.optuna import CCGBOSampler
@@ -462,7 +462,7 @@ def test_optuna_dashboard_shows_the_credits() -> None:
 # -- the house rules
 
 
-@pytest.mark.parametrize("module", [integration, _optuna_trials])
+@pytest.mark.parametrize("module", [integration, _optuna_engine, _optuna_trials])
 def test_only_the_public_api_of_optuna_is_used(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for node in ast.walk(tree):

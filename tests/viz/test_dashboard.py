@@ -18,7 +18,7 @@ from ccgbo import Float, MissingExtraError, SettingError, StorageError, StudyNot
 from ccgbo.storage import delete_study
 from ccgbo.study import Study
 from ccgbo.viz.cli import dashboard as dashboard_command
-from ccgbo.viz.dashboard.analyst import Analyst, analyse
+from ccgbo.viz.dashboard.analyst import Analyst, analyse, child_command
 from ccgbo.viz.dashboard.guard import is_loopback
 from ccgbo.viz.dashboard.serve import address, serve
 
@@ -341,6 +341,16 @@ def test_loopback_is_told_from_the_rest() -> None:
 
 
 # -- the command
+
+
+def test_an_analyst_whose_dashboard_was_killed_ends_without_a_word(study_path: Path) -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(child_command(study_path), **pipes) as child:  # type: ignore[call-overload]
+        child.stdout.close()
+        child.stdin.write(b'"net"\n')
+        child.stdin.close()
+        assert child.stderr.read() == b""
+        assert child.wait(60) == 0
 
 
 def start(*arguments: str) -> tuple[subprocess.Popen[str], str, int]:

@@ -26,9 +26,9 @@ from ccgbo import (
     viz,
 )
 from ccgbo.acquisition import Alternate
+from ccgbo.plotting import CYCLE
 from ccgbo.viz.axes import axis_of, place
 from ccgbo.viz.illustration import START, toy, toy_optimizer
-from ccgbo.viz.style import CYCLE
 
 from .conftest import MIXED, run, score
 

@@ -27,8 +27,8 @@ from .conftest import MIXED, run, wait_for
 HOSTILE = [
     "</script><script>window.pwned = 1</script>",
     "<img src=x onerror='window.pwned = 1'>",
-    "\"'><svg onload=window.pwned=1>",
-    "<a href='javascript:window.pwned=1'>x</a> & %{customdata} $x$ \u2028 {{secret}}",
+    "\"'><svg onload=window.pwned=1> \u2028",
+    "<a href='javascript:window.pwned=1'>x</a> & %{customdata} $x$ {{secret}}",
 ]
 BOLD = "<b>fat</b>"  # a label that plotly would set in bold
 LABELS = "[...document.querySelectorAll('.plot')].map(e => e.textContent).join()"

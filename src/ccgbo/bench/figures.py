@@ -14,7 +14,7 @@ from ccgbo.bench.results import Results, Row
 from ccgbo.bench.tables import name_of
 from ccgbo.bench.theory import weight_bounds
 from ccgbo.credit.field import CreditSettings
-from ccgbo.errors import MissingExtraError
+from ccgbo.plotting import draw_step, pyplot
 
 COLORS = {"ucb": "#555555", "ccgbo": "#c44e52", "random": "#bbbbbb", "wgp": "#4c72b0", "rgp": "#55a868",
           "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860",
@@ -25,13 +25,8 @@ QUANTITIES: dict[str, Callable[[Row], Array]] = {"simple": simple_regret, "cumul
 
 
 def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingExtraError("a figure of ccgbo bench", "plot") from error
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot("a figure of ccgbo bench")
+    plt.matplotlib.use("Agg")
     return plt
 
 
@@ -119,19 +114,19 @@ def illustration(results: Results) -> Any:
 
 def _step(ax: Any, row: Row, t: int) -> None:
     look = row["steps"][t]
-    mean, std = np.array(look["mean"]), np.array(look["std"])
-    seen = np.array(look["seen"])
-    ax.fill_between(GRID, mean - 1.96 * std, mean + 1.96 * std, color="#4c72b0", alpha=0.2, linewidth=0)
-    ax.plot(GRID, mean, color="#4c72b0", linewidth=1.2, label="posterior mean and 95 %")
-    ax.plot(GRID, TOY.values(GRID[:, None]), color="black", linestyle="--", linewidth=0.9, label="objective")
-    height = np.array(look["acquisition"])
-    scaled = -24.0 + 8.0 * height / max(float(height.max()), 1e-300)
-    ax.plot(GRID, scaled, color="#55a868", linewidth=1.0, label="acquisition (scaled)")
-    ax.plot(seen[:, 0], seen[:, 1], "o", color="#c44e52", markersize=3, label="observed")
-    ax.axvline(look["next"], color="grey", linestyle=":", linewidth=1.0, label="next")
+    mean, std, height = (np.array(look[name]) for name in ("mean", "std", "acquisition"))
+    draw_step(
+        ax,
+        GRID,
+        mean=mean,
+        band=(mean - 1.96 * std, mean + 1.96 * std),
+        truth=TOY.values(GRID[:, None]),
+        seen=np.array(look["seen"]),
+        height=height / max(float(height.max()), 1e-300),
+        then=look["next"],
+    )
     regret = simple_regret(row)[t + 1]
     ax.text(0.02, 0.95, f"simple regret {regret:.3f}", transform=ax.transAxes, fontsize=7, va="top")
-    ax.set_ylim(-26.0, 12.0)
 
 
 def proxy_figure(results: Results, method: str = "ccgbo") -> Any:

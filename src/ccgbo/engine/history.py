@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class History:
     def add(self, params: Mapping[str, Any], origin: Origin, why: Explanation | None = None) -> Trial:
         """A new pending trial at a point of the space."""
         trial = Trial(id=self.next_id, params=self.space.canonical(params), origin=origin, explanation=why)
-        self.restore(trial)
+        self._place([trial])
         return trial
 
     def forget(self, trial: Trial) -> None:
@@ -66,38 +66,37 @@ class History:
             del table[trial.id]
         self.next_id = trial.id
 
-    def restore(self, trial: Trial) -> None:
-        """Take in a trial as it is; a complete one counts as told now."""
-        u = self.space.encode(trial.params)
-        self.trials[trial.id] = trial
-        self._U[trial.id] = u
-        self._F[trial.id] = self.space.features(u[None, :])[0]
-        self.next_id = max(self.next_id, trial.id + 1)
-        self._file(trial)
+    def _place(self, trials: Sequence[Trial]) -> None:
+        """Take in new trials, as pending ones; those that are not are settled next."""
+        U = self.space.encode_rows([trial.params for trial in trials])
+        for trial, u, f in zip(trials, U, self.space.features(U), strict=True):
+            self.trials[trial.id], self._U[trial.id], self._F[trial.id] = trial, u, f
+            self.next_id = max(self.next_id, trial.id + 1)
+            self._pending[trial.id] = None
+
+    def _settle(self, done: Trial) -> None:
+        """A trial that was pending is complete, told now, or failed."""
+        self.trials[done.id] = done
+        del self._pending[done.id]
+        if done.state == "complete":
+            self.told.append(done.id)
+            self._data = None
+        else:
+            self._failed[done.id] = None
 
     def finish(self, trial: Trial, outcome: Mapping[str, Any]) -> Trial:
         done = trial.with_outcome(**outcome)
-        self.trials[done.id] = done
-        del self._pending[done.id]
-        self._file(done)
+        self._settle(done)
         return done
-
-    def _file(self, trial: Trial) -> None:
-        if trial.state == "complete":
-            self.told.append(trial.id)
-            self._data = None
-        else:
-            (self._pending if trial.state == "pending" else self._failed)[trial.id] = None
 
     def merge(self, trials: Iterable[Trial]) -> None:
         """Take in new trials and outcomes; complete ones in the order they were told."""
         trials = list(trials)
-        for trial in sorted(trials, key=lambda t: t.id):
-            if trial.id not in self.trials:
-                self.restore(replace(trial, state="pending"))
+        new = {trial.id: trial for trial in reversed(trials) if trial.id not in self.trials}  # the first of an id
+        self._place([new[i] for i in sorted(new)])
         for trial in trials:
             if trial.state != "pending" and trial.id in self._pending:
-                self.finish(trial, {"state": trial.state})
+                self._settle(trial)
 
     def find(self, trial: Trial | int) -> Trial:
         key = trial.id if isinstance(trial, Trial) else trial
@@ -191,8 +190,7 @@ def read_table(
     if not len(rows) == len(values) == len(noises):
         lengths = f"{len(rows)}, {len(values)} and {len(noises)}"
         raise TellError(f"params, values and noise_variance must have one length, got {lengths}.")
-    for row in rows:
-        space.encode(row)  # refuses what is not in the space
+    space.encode_rows(rows)  # refuses what is not in the space
     pairs = zip(values, noises, strict=True)
     return rows, [outcome_of(v, failed=False, noise_variance=q, error=None) for v, q in pairs]
 

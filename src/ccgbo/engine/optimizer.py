@@ -13,22 +13,21 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from ccgbo.acquisition.factors import UserPrior
-from ccgbo.arrays import Array
-from ccgbo.engine.design import design_points
 from ccgbo.engine.explain import credit_rows, explain_choice, in_user_units
 from ccgbo.engine.history import Data, History, outcome_of, read_table
+from ccgbo.engine.initial import InitialDesign
 from ccgbo.engine.model import FitState, Model, build_model
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.proposal import State, propose, question
-from ccgbo.engine.search import Excluded, any_new, global_candidates
+from ccgbo.engine.search import Excluded
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import NoObservationsError, SettingError, SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.errors import NoObservationsError, SpaceExhaustedError, TellError, UnsupportedError
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
 from ccgbo.space import Space, as_space
-from ccgbo.validation import whole_number
+from ccgbo.validation import check, optional_whole_number, whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,12 +60,9 @@ class Optimizer(BestTrial):
             raise UnsupportedError(
                 f"several objectives are out of scope: direction must be one word, got {direction!r}."
             )
-        if direction not in ("maximize", "minimize"):
-            raise SettingError(f"direction must be 'maximize' or 'minimize', got {direction!r}.")
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-            raise SettingError(f"seed must be None or a whole number >= 0, got {seed!r}.")
+        self.direction: Direction = check("direction", direction, Direction)
+        seed = optional_whole_number("seed", seed, at_least=0)
         self.space = as_space(space, constraint)
-        self.direction: Direction = direction
         self.settings = resolve(preset, **settings)
         self._prior = None if prior is None else UserPrior(self.space, prior)
         self._threads = threads
@@ -111,15 +107,15 @@ class Optimizer(BestTrial):
         return trials[0] if n is None else trials
 
     def _ask_one(self) -> Trial:
-        if self._in_design():
-            params = self.space.decode(self._design_point())
-            return self._history.add(params, "design", Explanation(reason="initial design"))
+        design, h = InitialDesign(self.space, self.settings, self._design_seed), self._history
+        if design.is_due(n_told=len(h.told), n_pending=len(h.pending), n_given=self._designed):
+            u, self._designed = design.next_point(self._designed, self._excluded(), self._rng)
+            return h.add(self.space.decode(u), "design", Explanation(reason="initial design"))
         state = self._state_of_step(self._posterior(commit=True))
         proposal = propose(state, self._rng)
         assert proposal.chosen is not None
         self._iteration += 1
-        why = explain_choice(state, proposal, self._history)
-        return self._history.add(self.space.decode(proposal.chosen), "model", why)
+        return h.add(self.space.decode(proposal.chosen), "model", explain_choice(state, proposal, h))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -159,22 +155,6 @@ class Optimizer(BestTrial):
         states = ("pending", "failed") if self.settings.allow_repeats else ("pending", "failed", "complete")
         F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
         return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)
-
-    # -- the initial design
-
-    def _in_design(self) -> bool:
-        told, size = len(self._history.told), self.settings.initial_size(self.space.d)
-        return told == 0 or (told + len(self._history.pending) < size and self._designed < 2 * size)
-
-    def _design_point(self) -> Array:
-        excluded, size = self._excluded(), self.settings.initial_size(self.space.d)
-        for _ in range(64):
-            u: Array = design_points(self.space, self.settings.design, self._designed, 1, size, self._design_seed)[0]
-            self._designed += 1
-            if excluded.is_new(self.space.features(u[None, :])[0]):
-                return u
-        U = global_candidates(self.space, self.settings.tuning, self._rng)  # a small grid, mostly used up
-        return any_new(U, self.space, excluded, self._rng)
 
     # -- tell
 

@@ -31,14 +31,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ccgbo.engine.model import FitState
-from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings, resolve
-from ccgbo.engine.state import OptimizerState, iteration_of
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
-from ccgbo.records import Direction, Trial
-from ccgbo.space import Space
+from ccgbo.records import Trial
 from ccgbo.validation import optional_whole_number
 
 try:
@@ -46,25 +42,15 @@ try:
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler, RandomSampler
     from optuna.storages import BaseStorage, RDBStorage
-    from optuna.study import Study, StudyDirection
+    from optuna.study import Study
     from optuna.trial import FrozenTrial, TrialState
 
-    from ccgbo.integrations._optuna_trials import (
-        Distributions,
-        belongs,
-        inward,
-        news_of,
-        outcome_of,
-        outward,
-        parameter_of,
-        pruned_limits,
-        search_space_of,
-    )
+    from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed
+    from ccgbo.integrations._optuna_trials import Distributions, belongs, outward, search_space_of
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
 
 CREDITS = "ccgbo:credits"  # study attribute: credit of every observation, by trial number
-FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
 CREDIT = "ccgbo:credit"  # trial attribute: its credit when it finished
 WEIGHT = "ccgbo:weight"  # trial attribute: the weight credit gave to the point when it was suggested
 
@@ -106,15 +92,14 @@ class CCGBOSampler(BaseSampler):
         self._warn_about = set[str]() if warn_independent_sampling else None  # names already warned about
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
         self._store_credits = store_credits
-        self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
-        self._engine: tuple[Any, Optimizer] | None = None  # the last one, and what it was made for: saves work only
+        self._engine = Engine()
         self._lock = threading.Lock()  # so that each thread sees what the others were given
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_engine")}
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock(), _engine=None)
+        self.__dict__.update(state, _lock=threading.Lock())
 
     def reseed_rng(self) -> None:
         self._seed = _entropy()
@@ -142,7 +127,7 @@ class CCGBOSampler(BaseSampler):
             if asked is None:
                 return {}
             params = outward(asked.params, search_space)
-            self._suggested[study.study_name, trial.number] = params
+            self._engine.remember(study, trial, params)
         if fit is not None:
             _set_study_attr(study, FIT, fit)
         if self._store_credits and asked.explanation is not None and asked.explanation.weight is not None:
@@ -163,34 +148,19 @@ class CCGBOSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, others: Sequence[FrozenTrial], search_space: Distributions
     ) -> tuple[Trial | None, dict[str, Any] | None]:
         """A suggestion, None if every point is used; and the new fit if there is one."""
-        self._forget_finished(study, others)
+        self._engine.forget_finished(study, others)
         again = replace(self._settings, allow_repeats=True)
         complete = [t for t in others if t.state == TrialState.COMPLETE]
         for settings, trials in ((self._settings, others), (again, others), (again, complete)):
-            optimizer = self._optimizer(study, trials, search_space, trial.number, settings)
+            optimizer = self._engine.optimizer(study, trials, search_space, trial.number, settings, self._seed)
             before = optimizer.state().fit
             with suppress(SpaceExhaustedError):  # a small grid is used up: Optuna goes on, so points repeat
-                ahead = min(self._undecided(study, trial, trials, search_space), MOST_UNDECIDED)
+                ahead = min(self._engine.n_undecided(study, trial, trials, search_space), MOST_UNDECIDED)
                 asked = optimizer.ask(1 + ahead)[-1]
                 after = optimizer.state().fit
                 new = None if after is None or after == before else {"names": list(search_space), **after.to_dict()}
                 return asked, new
         return None, None
-
-    def _undecided(
-        self, study: Study, trial: FrozenTrial, others: Iterable[FrozenTrial], search_space: Distributions
-    ) -> int:
-        """Earlier trials for which other processes seem to be choosing right now.
-
-        They choose from what is seen here, so the points that would be suggested first are left to them.
-        """
-        return sum(
-            t.state == TrialState.RUNNING
-            and t.number < trial.number
-            and not search_space.keys() <= t.params.keys()
-            and (study.study_name, t.number) not in self._suggested
-            for t in others
-        )
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -200,7 +170,7 @@ class CCGBOSampler(BaseSampler):
         sampler = self._independent_sampler
         if sampler is None:  # no stream of its own: workers with one seed would all start at the same point
             name = zlib.crc32(param_name.encode())
-            sampler = RandomSampler(seed=_derived_seed(self._seed, trial.number, name) % 2**32)
+            sampler = RandomSampler(seed=derived_seed(self._seed, trial.number, name) % 2**32)
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def _warn_independent(self, trial: FrozenTrial, name: str) -> None:
@@ -222,7 +192,7 @@ class CCGBOSampler(BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
-        self._suggested.pop((study.study_name, trial.number), None)
+        self._engine.forget(study, trial)
         if not self._store_credits or len(study.directions) > 1:
             return
         done = copy.copy(trial)  # the storage still has it as running
@@ -244,7 +214,7 @@ class CCGBOSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock, suppress(NoObservationsError):
-            optimizer = self._optimizer(study, trials, search_space, len(trials), self._settings)
+            optimizer = self._engine.optimizer(study, trials, search_space, len(trials), self._settings, self._seed)
             return {row.trial_id: row.credit for row in optimizer.credits()}
         return {}
 
@@ -260,52 +230,6 @@ class CCGBOSampler(BaseSampler):
                 f"of {study.study_name!r}."
             ) from None
         self._storage.set_trial_user_attr(trial_id, key, value)
-
-    # -- from the storage to the engine
-
-    def _forget_finished(self, study: Study, trials: Iterable[FrozenTrial]) -> None:
-        """Another process, or Optuna's heartbeat, may have ended a trial that was suggested here."""
-        for t in trials:
-            if t.state.is_finished():
-                self._suggested.pop((study.study_name, t.number), None)
-
-    def _optimizer(
-        self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, number: int, settings: Settings
-    ) -> Optimizer:
-        """The engine as it stands before the suggestion of a trial: the last one brought up to date, or a new one."""
-        direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-        records = self._records(study, trials, search_space)
-        state = OptimizerState(
-            rng=np.random.default_rng([self._seed, number]).bit_generator.state,
-            design_seed=_derived_seed(self._seed),
-            designed=number,
-            iteration=iteration_of((record.state for record in records), settings.initial_size(len(search_space))),
-            fit=_load_fit(study, search_space, sum(record.state == "complete" for record in records)),
-        )
-        key = (study.study_name, dict(search_space), settings)
-        if self._engine is not None and self._engine[0] == key:
-            optimizer, news = self._engine[1], news_of(records, self._engine[1].trials)
-            if news is not None:
-                optimizer.sync(news, state)
-                return optimizer
-        space = Space({name: parameter_of(d) for name, d in search_space.items()})
-        optimizer = Optimizer(space, direction=direction, preset=settings, seed=0)
-        optimizer.sync(records, state)
-        self._engine = key, optimizer
-        return optimizer
-
-    def _records(self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions) -> list[Trial]:
-        """What the trials say, as the engine's own records; their ids are the trials' numbers."""
-        limits = pruned_limits(trials, study.direction)
-        records: list[Trial] = []
-        for t in trials:
-            params = t.params
-            if t.state == TrialState.RUNNING:
-                params = self._suggested.get((study.study_name, t.number), {}) | params
-            if t.state != TrialState.WAITING and belongs(params, search_space):
-                outcome = outcome_of(t, limits)
-                records.append(Trial(id=t.number, params=inward(params, search_space), origin="external", **outcome))
-        return records
 
 
 def _check_single(study: Study) -> None:
@@ -327,21 +251,8 @@ def _entropy() -> int:
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
 
 
-def _derived_seed(*key: int) -> int:
-    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 2)
-
-
-# -- attributes of the study. The study that HyperbandPruner hands to a sampler has none: there, fits start afresh.
-
-
-def _load_fit(study: Study, search_space: Distributions, n_told: int) -> FitState | None:
-    fit = getattr(study, "user_attrs", {}).get(FIT)
-    if fit is None or fit["names"] != list(search_space) or fit["n"] > n_told:
-        return None
-    return FitState.from_dict(fit)
-
-
 def _set_study_attr(study: Study, key: str, value: Any) -> None:
+    """The study that HyperbandPruner hands to a sampler has no attributes: there, fits start afresh."""
     setter = getattr(study, "set_user_attr", None)
     if setter is not None:
         setter(key, value)

@@ -6,6 +6,7 @@ pools.py       this thread, threads, pools of processes and how they are rebuilt
 sources.py     where trials come from
 limits.py      when to stop although trials are left, Ctrl-C included
 progress.py    one live line, a bar in a notebook, or plain lines
+display.py     what each of these says
 """
 
 from ccgbo.running.evaluation import CannotEvaluate, Reported

@@ -16,9 +16,9 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import InfeasibleSpaceError
+from ccgbo.space.bands import THIN
 from ccgbo.space.constraints import LinearRows
 from ccgbo.space.parameters import Categorical
-from ccgbo.space.polytope import THIN
 
 if TYPE_CHECKING:
     from ccgbo.space.space import Space

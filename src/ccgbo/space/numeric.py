@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -133,6 +133,25 @@ class _Numeric(ABC):
             return np.clip(u, 0.0, 1.0)
         return self.unit_of_index(self.index_of_unit(u))
 
+    def to_units(self, name: str, values: Sequence[Any]) -> Array:  # (n,)
+        """``to_unit`` of each value, at once where all are plain and right."""
+        low, high, size = self.low, self.high, self.size
+        if size != 1 and set(map(type, values)) == {type(low)} and all(low <= v <= high for v in values):
+            v = np.array(values, dtype=float)
+            if size == 0:
+                return np.clip(self.position(v), 0.0, 1.0)
+            index = (v - low) / self.step
+            if (np.abs(index - np.rint(index)) <= self._rounding()).all() and np.rint(index).max() < size:
+                return self.unit_of_index(np.rint(index))
+        return np.array([self.to_unit(name, value) for value in values], dtype=float)
+
+    @abstractmethod
+    def to_unit(self, name: str, value: Any) -> float: ...
+
+    def _rounding(self) -> float:
+        """How far (value - low) / step may be from the whole number that it stands for."""
+        return 0.0
+
     def _check_value(self, name: str, value: Any) -> float:
         if not is_finite(value):
             raise ParamsError(f"{name} must be a finite number, got {value!r}.")
@@ -184,7 +203,6 @@ class Float(_Numeric):
         return math.floor((self.high - self.low) / self.step + self._rounding()) + 1
 
     def _rounding(self) -> float:
-        """How far (value - low) / step may be from the whole number that it stands for."""
         return max(1e-6, 4e-15 * self._end() / (self.step or 1.0))
 
     def _end(self) -> float:

@@ -70,6 +70,9 @@ class Categorical:
             raise ParamsError(f"{name} must be one of {list(self.choices)!r}, got {value!r}.")
         return (index + 0.5) / self.size
 
+    def to_units(self, name: str, values: Sequence[Any]) -> Array:  # (n,)
+        return np.array([self.to_unit(name, value) for value in values], dtype=float)
+
     def from_unit(self, u: float) -> Any:
         return self.choices[int(self.index_of_unit(np.asarray(u)))]
 

@@ -2,8 +2,8 @@
 
     V   (n, d)  values in the parameters' own units, 0 for categoricals and inactive ones
     z   (n, c)  the continuous ones as shares of their ranges, in values and not in logarithms
-    R   (r, d)  the rows, divided by how far each can move over the whole box
-    T   (m, d)  the thin ones among them, whose sums can hardly move within all constraints; parallel rows are one
+    R   (r, d)  the rows, and
+    T   (m, d)  the thin ones among them, see bands.py
 
 A line in any direction leaves a thin band at once. So directions are drawn in the null space of the thin rows, plus a
 part across each band that is as small as the band is thin: whatever its width, a step goes as far along the band and
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
+from ccgbo.space.bands import THIN, find_bands
 from ccgbo.space.constraints import LinearRows
 from ccgbo.space.parameters import Categorical, Parameter
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 
-THIN = 0.02  # width of a band, relative to how far its sum could move without it
-TOLERANCE = 1e-7  # of linear programming
-PROGRAMS = 50  # up to this many parameters it is asked about each
 SHRINKS = 40  # of a line; a line that is cut by the linear constraints alone needs one or two
 REPAIRS = 30  # rounds of projection
 
@@ -45,53 +43,15 @@ class Polytope:
         bounds = [(0.0, 0.0) if isinstance(p, Categorical) else (float(p.low), float(p.high)) for p in space.parameters]
         self._lows, self._highs = (np.array(column) for column in zip(*bounds, strict=True))
         self._spans = self._highs - self._lows
-        self.R, self.lower, self.upper = _scaled(rows, self._spans)
+        bands = find_bands(rows, self._lows, self._highs, conditional=space.conditional)
+        self.R, self.lower, self.upper = bands.R, bands.lower, bands.upper
+        self.width, self._extent = bands.width, bands.extent
+        self.T, self._T_width = self.R[bands.thin], self.width[bands.thin]
         self._c = space.continuous
         self._low, self._span = self._lows[self._c], self._spans[self._c]
         self._log = np.array([getattr(space.parameters[j], "log", False) for j in self._c], dtype=np.bool_)
         self._R = self.R[:, self._c] * self._span  # per share of the range
-        groups = list(_parallel(self.R).values())
-        # one row is no wedge: what several leave together is looked up by linear programming
-        programming = len(groups) > 1 and space.d <= PROGRAMS
-        shares = np.diag(1.0 / np.where(self._spans > 1e-300, self._spans, 1.0))
-        self._extent = self._extents(shares) if programming else np.ones(space.d)  # (d,) of each coordinate
-        self.width = np.full(len(self.R), np.inf)  # (r,) how far a row's sum can move within all of them
-        thin = []
-        for group in groups:
-            width = self.width[group] = self._width(group, programming)
-            free = np.abs(self.R[group[0]]) @ (self._spans * self._extent)  # if its coordinates were independent
-            thin += group[:1] if width < THIN * free else []
-        self.T, self._T_width = self.R[thin], self.width[thin]
         self._T = self.T[:, self._c] * self._span
-
-    def _width(self, group: list[int], programming: bool) -> float:
-        """Of a band, from its own bounds; from all constraints where these do not make it narrow.
-
-        Linear programming finds wedges; it does not see what is below its tolerance.
-        """
-        row = self.R[group[0]]
-        same = np.sign(self.R[group] @ row) > 0
-        lower = np.where(same, self.lower[group], -self.upper[group]).max()
-        upper = np.where(same, self.upper[group], -self.lower[group]).min()
-        width = max(float(upper - lower), 0.0)
-        return min(width, float(self._extents(row[None, :])[0])) if programming and width > TOLERANCE else width
-
-    def _extents(self, directions: Array) -> Array:  # (k, d) -> (k,)
-        """How far sums with these coefficients can move within the constraints."""
-        from scipy.optimize import linprog
-
-        above, below = np.isfinite(self.upper), np.isfinite(self.lower)
-        A, b = np.vstack([self.R[above], -self.R[below]]), np.concatenate([self.upper[above], -self.lower[below]])
-        conditional = self._space.conditional  # an inactive parameter counts as zero
-        low = np.minimum(self._lows, 0.0) if conditional else self._lows
-        span = (np.maximum(self._highs, 0.0) if conditional else self._highs) - low
-        box = [(0.0, 1.0)] * len(span)
-        out: Array = np.abs(directions) @ span
-        for i, row in enumerate(directions):
-            ends = [linprog(sign * row * span, A_ub=A * span, b_ub=b - A @ low, bounds=box) for sign in (1.0, -1.0)]
-            if all(end.status == 0 for end in ends):
-                out[i] = min(out[i], max(-ends[0].fun - ends[1].fun, 0.0) + TOLERANCE)
-        return out
 
     @property
     def narrow(self) -> bool:
@@ -267,27 +227,6 @@ class Polytope:
         holds = (total >= self.lower + rounding) & (total <= self.upper - rounding)
         inner: Array = total - np.clip(total, self.lower + margin, self.upper - margin)
         return np.where(holds & ((self.width > THIN) | (not together)), 0.0, inner)
-
-
-def _scaled(rows: LinearRows, spans: Array) -> tuple[Array, Array, Array]:
-    """The rows divided by how far each can move over the box."""
-    largest = np.abs(rows.A).max(axis=1)
-    largest = np.where(largest > 0.0, largest, 1.0)  # first, or numbers near the largest float would overflow
-    A = rows.A / largest[:, None]
-    with np.errstate(over="ignore"):
-        reach = np.abs(A) @ spans
-    reach = np.where((reach > 0.0) & np.isfinite(reach), reach, 1.0)
-    return A / reach[:, None], rows.lower / largest / reach, rows.upper / largest / reach
-
-
-def _parallel(R: Array) -> dict[tuple[float, ...], list[int]]:
-    """Rows with the same coefficients but for the sign, which must all hold between the same two planes."""
-    groups: dict[tuple[float, ...], list[int]] = {}
-    for i, row in enumerate(R):
-        nonzero = np.flatnonzero(row)
-        if len(nonzero):
-            groups.setdefault(tuple(np.round(row * np.sign(row[nonzero[0]]), 12).tolist()), []).append(i)
-    return groups
 
 
 def _subsets(eligible: Mask, least: int, rng: np.random.Generator, most: int | None = None) -> Mask:  # (n, k)

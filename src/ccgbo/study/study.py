@@ -10,32 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
-
-import numpy as np
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from ccgbo.engine.history import outcome_of, read_table
-from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
-from ccgbo.frames import flat_row, frame_of
-from ccgbo.records import (
-    BestTrial,
-    CreditRow,
-    Direction,
-    Explanation,
-    Recommendation,
-    Result,
-    Trial,
-)
+from ccgbo.records import Direction, Result, Trial
 from ccgbo.running import OnError, run
 from ccgbo.space import Space
-from ccgbo.storage import TrialRow, Unit, View, open_store
-from ccgbo.study.copy import Copy
+from ccgbo.storage import Unit, open_store
 from ccgbo.study.definition import (
-    Definition,
     Given,
     check_arguments,
     define,
@@ -43,16 +28,15 @@ from ccgbo.study.definition import (
     load_what_asking_needs,
     reopen,
 )
+from ccgbo.study.reader import StudyReader
 from ccgbo.study.source import StudySource
 from ccgbo.study.steps import add_told, pending, release, take
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ccgbo.validation import whole_number
 
 T = TypeVar("T")
 
 
-class Study(BestTrial):
+class Study(StudyReader):
     """Opens the study ``name`` in the file ``path``, or creates it if a space is given and the file does not have it.
 
     >>> study = Study("tune.db", {"lr": (1e-5, 1e-1)}, name="resnet", direction="minimize")
@@ -94,15 +78,14 @@ class Study(BestTrial):
             settings=settings,
         )
         new = None if space is None else define(self._given)  # wrong arguments must not leave a file behind
-        self._store = open_store(path, create=new is not None)
+        store = open_store(path, create=new is not None)
         try:
-            row = find_or_create(self._store, name, new, if_exists)
-            self._definition: Definition = reopen(row, self._given, self._store.address)
+            row = find_or_create(store, name, new, if_exists)
+            definition = reopen(row, self._given, store.address)
         except BaseException:
-            self._store.close()
+            store.close()
             raise
-        self.name, self._id = row.name, row.id
-        self._copy = Copy(self._definition, self._store.address, row.name, threads)
+        super().__init__(store, row, definition, threads)
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, name={self.name!r}, direction={self.direction!r})"
@@ -120,24 +103,6 @@ class Study(BestTrial):
         """Let go of the file; trials stay as they are."""
         self._store.close()
 
-    # -- what the study is
-
-    @property
-    def path(self) -> Path:
-        return Path(self._store.address)
-
-    @property
-    def space(self) -> Space:
-        return self._definition.space
-
-    @property
-    def direction(self) -> Direction:
-        return self._definition.direction
-
-    @property
-    def settings(self) -> Settings:
-        return self._definition.settings
-
     # -- ask and tell
 
     @overload
@@ -146,9 +111,7 @@ class Study(BestTrial):
     def ask(self, n: int) -> list[Trial]: ...
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """The next point to evaluate, or ``n`` of them: trials that were given back first, then new suggestions."""
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-            raise SettingError(f"n must be a whole number >= 1, got {n!r}.")
-        wanted = 1 if n is None else int(n)
+        wanted = 1 if n is None else whole_number("n", n)
         trials = self.take(wanted) or self.take(wanted)  # the first may only have settled what crashed too often
         return trials[0] if n is None else trials
 
@@ -213,43 +176,8 @@ class Study(BestTrial):
             return self._write(lambda unit: release(unit, self._copy.trials(unit)))
         return self._write(lambda unit: release(unit, [lost.trial for lost in unit.lost(self.heartbeat)]))
 
-    # -- what is known
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """Every trial, as the file has it now."""
-        return self._read(self._copy.trials)
-
-    def records(self) -> list[TrialRow]:
-        """Every trial with its times and its worker."""
-        return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
-
-    def table_rows(self) -> list[dict[str, Any]]:
-        """Every trial as a row of its table, see ``ccgbo.frames``."""
-        return [flat_row(row.trial.to_dict(), asked=row.asked, told=row.told) for row in self.records()]
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """One row per trial, see ``ccgbo.frames``; needs pandas."""
-        return frame_of(self.table_rows(), self.space)
-
-    def optimizer(self) -> Optimizer:
-        """A copy of the optimizer as it stands, for looking; what it asks or is told stays out of the file."""
-        return self._read(self._copy.new_optimizer)
-
-    def recommend(self) -> Recommendation:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
-        return self._read(lambda view: self._copy.optimizer(view).recommend())
-
-    def credits(self) -> list[CreditRow]:
-        """How much each observation tells about where the optimum is."""
-        return self._read(lambda view: self._copy.optimizer(view).credits())
-
-    def explain(self, trial: Trial | int) -> Explanation:
-        """Why this point was suggested, as the model saw it then."""
-        return self._read(lambda view: self._copy.optimizer(view).explain(trial))
-
-    def result(self, stopped: str = "so far") -> Result:
-        return self._read(lambda view: self._copy.optimizer(view).result(stopped))
+    def _write(self, work: Callable[[Unit], T]) -> T:
+        return self._store.write(self._id, work)
 
     # -- running
 
@@ -289,14 +217,6 @@ class Study(BestTrial):
     def source(self, n_trials: int) -> StudySource:
         """The trials of this study for a run of one's own making."""
         return StudySource(self, self._store, self._id, n_trials)
-
-    # -- steps on the file
-
-    def _read(self, work: Callable[[View], T]) -> T:
-        return self._store.read(self._id, work)
-
-    def _write(self, work: Callable[[Unit], T]) -> T:
-        return self._store.write(self._id, work)
 
 
 def _reopen(path: str, name: str, given: Given, threads: int | None, heartbeat: float) -> Study:

@@ -3,6 +3,7 @@
 Nothing heavy is loaded before it is used: matplotlib with the first figure, the server with ``ccgbo dashboard``.
 """
 
+from ccgbo.plotting import style
 from ccgbo.viz.cuts import plot_map, plot_maps, plot_slices
 from ccgbo.viz.figures import (
     plot_credit_over_time,
@@ -15,7 +16,6 @@ from ccgbo.viz.illustration import plot_illustration, plot_six_steps
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import CreditOverTime, Layers, Lens, replay_credits
 from ccgbo.viz.report import write_report
-from ccgbo.viz.style import style
 
 __all__ = [
     "CreditOverTime",

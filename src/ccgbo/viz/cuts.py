@@ -9,11 +9,11 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
+from ccgbo.plotting import BLUE, GREEN, RED, dot_area, many_axes, one_axes, plain, tidy
 from ccgbo.viz.axes import Axis, searched
 from ccgbo.viz.figures import dots, where
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import Lens, Slice, Source
-from ccgbo.viz.style import BLUE, GREEN, RED, dot_area, many_axes, one_axes, plain, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

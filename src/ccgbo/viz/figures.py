@@ -13,12 +13,12 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import NoObservationsError, SettingError
+from ccgbo.plotting import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
 from ccgbo.records import NO_VALUE, Direction, Trial
 from ccgbo.space import Space
 from ccgbo.viz.axes import labels_of, place, searched
 from ccgbo.viz.importance import importance
 from ccgbo.viz.lens import Source, replay_credits
-from ccgbo.viz.style import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

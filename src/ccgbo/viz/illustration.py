@@ -19,10 +19,10 @@ from ccgbo.bench.problems.formulas import forrester
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import DEFAULT, PAPER
 from ccgbo.errors import SettingError
+from ccgbo.plotting import BLUE, GREEN, GREY, ORANGE, RED, draw_step, many_axes, plain, tidy
 from ccgbo.space import Float
 from ccgbo.viz.cuts import share
 from ccgbo.viz.lens import Layers, Lens, optimizer_of
-from ccgbo.viz.style import BLUE, GREEN, GREY, ORANGE, RED, many_axes, plain, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,18 +174,18 @@ def _draw_step(ax: Axes, opt: Optimizer, x: Array, truth: Array, best: float, *,
     """One row of the comparison; asks for the next point and returns its trial."""
     lens = Lens(opt)
     layers = lens.at_units(x[:, None])
-    low, high = float(truth.min()), float(truth.max())
-    floor = low - 0.75 * (high - low)
-    ax.fill_between(x, layers.low, layers.high, color=BLUE, alpha=0.15, linewidth=0, label="95 % band")
-    ax.plot(x, layers.mean, color=BLUE, linewidth=1.2, label="posterior mean")
-    ax.plot(x, truth, color="black", linestyle="--", linewidth=0.9, label="objective")
-    ax.plot([t.params["x"] for t in lens.trials], lens.values, "o", color=RED, label="observations")
-    shape = floor + 0.5 * (high - low) * share(layers.weighted)
-    ax.plot(x, shape, color=GREEN, linestyle="--", linewidth=1.2, label="acquisition")
     trial = opt.ask()
-    ax.axvline(trial.params["x"], color="black", linestyle=":", linewidth=1.3, label="next evaluation")
+    seen = np.array([(t.params["x"], value) for t, value in zip(lens.trials, lens.values, strict=True)])
+    draw_step(
+        ax,
+        x,
+        mean=layers.mean,
+        band=(layers.low, layers.high),
+        truth=truth,
+        seen=seen,
+        height=share(layers.weighted),
+        then=trial.params["x"],
+    )
     regret = best - lens.values.max()
     ax.set_title(f"{title}:  regret {regret:.3f}" if first else f"regret {regret:.3f}", fontsize="medium")
-    ax.set(xlim=(-0.015, 1.015), ylim=(floor - 0.05, high + 0.35 * (high - low)), yticks=[])
-    tidy(ax)
     return trial

@@ -126,9 +126,12 @@ def main(file: str) -> None:
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     last: dict[str, dict[str, Any]] = {}
-    for line in sys.stdin:
-        name = json.loads(line)
-        for stage in analyse(path, name, last.get(name, {})):
-            last[name] = stage
-            print(to_json(stage), flush=True)
-        print(flush=True)
+    try:
+        for line in sys.stdin:
+            name = json.loads(line)
+            for stage in analyse(path, name, last.get(name, {})):
+                last[name] = stage
+                print(to_json(stage), flush=True)
+            print(flush=True)
+    except BrokenPipeError:  # the dashboard was killed: nobody is there to be told
+        os._exit(0)

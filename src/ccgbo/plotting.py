@@ -1,4 +1,5 @@
-"""How figures look: colours that colour-blind readers can tell apart, and sizes for a journal column and a slide."""
+"""How figures look: colours that colour-blind readers can tell apart, sizes for a journal column and a slide, and the
+one step in one dimension that the figures of the method and those of its reproduction both draw."""
 
 from __future__ import annotations
 
@@ -60,12 +61,12 @@ LOOK: dict[str, Any] = {
 }
 
 
-def pyplot() -> Any:
+def pyplot(what: str = "ccgbo.viz figures") -> Any:
     """matplotlib.pyplot, or an error that says what to install."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingExtraError("ccgbo.viz figures", "plot") from None
+        raise MissingExtraError(what, "plot") from None
     return plt
 
 
@@ -105,6 +106,22 @@ def tidy(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(visible=True, color="#e5e7eb", linewidth=0.6, zorder=0)
     ax.set_axisbelow(True)
+
+
+def draw_step(
+    ax: Axes, x: Array, *, mean: Array, band: tuple[Array, Array], truth: Array, seen: Array, height: Array, then: float
+) -> None:
+    """Posterior, objective, the observations ``seen`` (n, 2), and below them the acquisition's ``height`` in [0, 1]."""
+    low, high = float(truth.min()), float(truth.max())
+    floor = low - 0.75 * (high - low)
+    ax.fill_between(x, *band, color=BLUE, alpha=0.15, linewidth=0, label="95 % band")
+    ax.plot(x, mean, color=BLUE, linewidth=1.2, label="posterior mean")
+    ax.plot(x, truth, color="black", linestyle="--", linewidth=0.9, label="objective")
+    ax.plot(seen[:, 0], seen[:, 1], "o", color=RED, label="observations")
+    ax.plot(x, floor + 0.5 * (high - low) * height, color=GREEN, linestyle="--", linewidth=1.2, label="acquisition")
+    ax.axvline(then, color="black", linestyle=":", linewidth=1.3, label="next evaluation")
+    ax.set(xlim=(-0.015, 1.015), ylim=(floor - 0.05, high + 0.35 * (high - low)), yticks=[])
+    tidy(ax)
 
 
 def dot_area(credit: Array, *, scale: float = 1.0) -> Array:

@@ -1,0 +1,125 @@
+"""From Optuna's storage to the engine: an optimizer that knows the trials found there, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from ccgbo.engine.model import FitState
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import Settings
+from ccgbo.engine.state import OptimizerState, iteration_of
+from ccgbo.integrations._optuna_trials import (
+    Distributions,
+    belongs,
+    inward,
+    news_of,
+    outcome_of,
+    parameter_of,
+    pruned_limits,
+)
+from ccgbo.records import Direction, Trial
+from ccgbo.space import Space
+
+FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
+
+
+class Engine:
+    """The optimizer that served last, and what was suggested here; the first only saves work."""
+
+    def __init__(self) -> None:
+        self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
+        self._last: tuple[Any, Optimizer] | None = None  # and what it was made for
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_last": None}
+
+    # -- suggestions made here
+
+    def remember(self, study: Study, trial: FrozenTrial, params: Mapping[str, Any]) -> None:
+        self._suggested[study.study_name, trial.number] = dict(params)
+
+    def forget(self, study: Study, trial: FrozenTrial) -> None:
+        self._suggested.pop((study.study_name, trial.number), None)
+
+    def forget_finished(self, study: Study, trials: Iterable[FrozenTrial]) -> None:
+        """Another process, or Optuna's heartbeat, may have ended a trial that was suggested here."""
+        for t in trials:
+            if t.state.is_finished():
+                self.forget(study, t)
+
+    def n_undecided(
+        self, study: Study, trial: FrozenTrial, others: Iterable[FrozenTrial], search_space: Distributions
+    ) -> int:
+        """Earlier trials for which other processes seem to be choosing right now.
+
+        They choose from what is seen here, so the points that would be suggested first are left to them.
+        """
+        return sum(
+            t.state == TrialState.RUNNING
+            and t.number < trial.number
+            and not search_space.keys() <= t.params.keys()
+            and (study.study_name, t.number) not in self._suggested
+            for t in others
+        )
+
+    # -- the optimizer
+
+    def optimizer(
+        self,
+        study: Study,
+        trials: Sequence[FrozenTrial],
+        search_space: Distributions,
+        number: int,
+        settings: Settings,
+        seed: int,
+    ) -> Optimizer:
+        """As it stands before the suggestion of a trial: the last one brought up to date, or a new one."""
+        direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
+        records = self._records(study, trials, search_space)
+        state = OptimizerState(
+            rng=np.random.default_rng([seed, number]).bit_generator.state,
+            design_seed=derived_seed(seed),
+            designed=number,
+            iteration=iteration_of((record.state for record in records), settings.initial_size(len(search_space))),
+            fit=_load_fit(study, search_space, sum(record.state == "complete" for record in records)),
+        )
+        key = (study.study_name, dict(search_space), settings)
+        if self._last is not None and self._last[0] == key:
+            optimizer, news = self._last[1], news_of(records, self._last[1].trials)
+            if news is not None:
+                optimizer.sync(news, state)
+                return optimizer
+        space = Space({name: parameter_of(d) for name, d in search_space.items()})
+        optimizer = Optimizer(space, direction=direction, preset=settings, seed=0)
+        optimizer.sync(records, state)
+        self._last = key, optimizer
+        return optimizer
+
+    def _records(self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions) -> list[Trial]:
+        """What the trials say, as the engine's own records; their ids are the trials' numbers."""
+        limits = pruned_limits(trials, study.direction)
+        records: list[Trial] = []
+        for t in trials:
+            params = t.params
+            if t.state == TrialState.RUNNING:
+                params = self._suggested.get((study.study_name, t.number), {}) | params
+            if t.state != TrialState.WAITING and belongs(params, search_space):
+                outcome = outcome_of(t, limits)
+                records.append(Trial(id=t.number, params=inward(params, search_space), origin="external", **outcome))
+        return records
+
+
+def derived_seed(*key: int) -> int:
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 2)
+
+
+def _load_fit(study: Study, search_space: Distributions, n_told: int) -> FitState | None:
+    fit = getattr(study, "user_attrs", {}).get(FIT)
+    if fit is None or fit["names"] != list(search_space) or fit["n"] > n_told:
+        return None
+    return FitState.from_dict(fit)

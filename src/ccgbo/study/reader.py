@@ -1,0 +1,97 @@
+"""What is known of a study, as its store has it now: looking changes nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import Settings
+from ccgbo.frames import flat_row, frame_of
+from ccgbo.records import (
+    BestTrial,
+    CreditRow,
+    Direction,
+    Explanation,
+    Recommendation,
+    Result,
+    Trial,
+)
+from ccgbo.space import Space
+from ccgbo.storage import Store, StudyRow, TrialRow, View
+from ccgbo.study.copy import Copy
+from ccgbo.study.definition import Definition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+
+
+class StudyReader(BestTrial):
+    """The questions that a study answers."""
+
+    def __init__(self, store: Store, row: StudyRow, definition: Definition, threads: int | None) -> None:
+        self.name, self._id = row.name, row.id
+        self._store, self._definition = store, definition
+        self._copy = Copy(definition, store.address, row.name, threads)
+
+    # -- what the study is
+
+    @property
+    def path(self) -> Path:
+        return Path(self._store.address)
+
+    @property
+    def space(self) -> Space:
+        return self._definition.space
+
+    @property
+    def direction(self) -> Direction:
+        return self._definition.direction
+
+    @property
+    def settings(self) -> Settings:
+        return self._definition.settings
+
+    # -- what is known
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every trial, as the file has it now."""
+        return self._read(self._copy.trials)
+
+    def records(self) -> list[TrialRow]:
+        """Every trial with its times and its worker."""
+        return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """Every trial as a row of its table, see ``ccgbo.frames``."""
+        return [flat_row(row.trial.to_dict(), asked=row.asked, told=row.told) for row in self.records()]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row per trial, see ``ccgbo.frames``; needs pandas."""
+        return frame_of(self.table_rows(), self.space)
+
+    def optimizer(self) -> Optimizer:
+        """A copy of the optimizer as it stands, for looking; what it asks or is told stays out of the file."""
+        return self._read(self._copy.new_optimizer)
+
+    def recommend(self) -> Recommendation:
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
+        return self._read(lambda view: self._copy.optimizer(view).recommend())
+
+    def credits(self) -> list[CreditRow]:
+        """How much each observation tells about where the optimum is."""
+        return self._read(lambda view: self._copy.optimizer(view).credits())
+
+    def explain(self, trial: Trial | int) -> Explanation:
+        """Why this point was suggested, as the model saw it then."""
+        return self._read(lambda view: self._copy.optimizer(view).explain(trial))
+
+    def result(self, stopped: str = "so far") -> Result:
+        return self._read(lambda view: self._copy.optimizer(view).result(stopped))
+
+    def _read(self, work: Callable[[View], T]) -> T:
+        return self._store.read(self._id, work)
