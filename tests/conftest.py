@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP, Hyper
@@ -31,6 +32,18 @@ def make_gp(
     y = (y - y.mean()) / (y.std() or 1.0)
     hyper = Hyper(lengthscales=np.linspace(0.4, 0.7, p), signal=1.3, noise=noise, trend=trend)
     return GP.from_data(get_kernel(kernel), hyper, X, y)
+
+
+def covariance(gp: GP, x: np.ndarray, x2: np.ndarray) -> np.ndarray:
+    """Posterior covariance of the noise-free function, from its definition."""
+    K = gp.prior(gp.X, gp.X) + np.diag(gp.noise)
+    return gp.prior(x, x2) - gp.cross(x) @ np.linalg.solve(K, gp.cross(x2).T)
+
+
+def log_likelihood(gp: GP) -> float:
+    """log N(y; 0, K)."""
+    K = gp.prior(gp.X, gp.X) + np.diag(gp.noise)
+    return float(multivariate_normal(np.zeros(len(gp.y)), K).logpdf(gp.y))
 
 
 @pytest.fixture

@@ -189,14 +189,6 @@ def test_a_prior_that_raises_is_named() -> None:
             ccgbo.maximize(bowl, BOX, 8, n_initial=3, seed=0, progress=False, prior=prior)
 
 
-@pytest.mark.parametrize("entry", [ccgbo.maximize, ccgbo.minimize, ccgbo.Study.run])
-def test_every_way_to_run_has_the_options_of_the_loop(entry: Any) -> None:
-    own = inspect.signature(entry).parameters
-    for name, option in inspect.signature(run).parameters.items():
-        if option.kind is option.KEYWORD_ONLY:
-            assert (own[name].annotation, own[name].default) == (option.annotation, option.default), name
-
-
 def test_the_best_is_spelled_alike_on_an_optimizer_a_study_and_a_result(tmp_path: Path) -> None:
     box = {"x": (0.0, 1.0)}
     opt = ccgbo.Optimizer(box, direction="minimize", seed=0)
@@ -212,3 +204,11 @@ def test_the_best_is_spelled_alike_on_an_optimizer_a_study_and_a_result(tmp_path
             assert (source.best_trial.id, source.best_params) == (1, {"x": 0.5})
             assert source.best_value == pytest.approx(0.01)
             assert source.recommend() == opt.recommend()
+
+
+@pytest.mark.parametrize("entry", [ccgbo.maximize, ccgbo.minimize, ccgbo.Study.run])
+def test_every_way_to_run_has_the_options_of_the_loop(entry: Any) -> None:
+    own = inspect.signature(entry).parameters
+    for name, option in inspect.signature(run).parameters.items():
+        if option.kind is option.KEYWORD_ONLY:
+            assert (own[name].annotation, own[name].default) == (option.annotation, option.default), name

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ccgbo.errors import MissingExtraError, NoObservationsError, UnsupportedError
+from ccgbo.errors import NoObservationsError, UnsupportedError
+from ccgbo.frames import flat_row, frame_of
 from ccgbo.text import count, printable, reason, shorten
 
 if TYPE_CHECKING:
@@ -194,8 +195,9 @@ class Result(BestTrial):
         return self.found_by
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row per trial; needs pandas."""
-        return trials_to_dataframe(self.trials)
+        """One row per trial, see ``ccgbo.frames``; needs pandas."""
+        space = None if self.found_by is None else self.found_by.space
+        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], space)
 
     def __reduce__(self) -> tuple[Any, ...]:
         try:
@@ -245,17 +247,3 @@ def best_of(trials: Iterable[Trial], direction: Direction) -> Trial | None:
         return None
     pick = max if direction == "maximize" else min
     return pick(complete, key=lambda pair: pair[0])[1]
-
-
-def trials_to_dataframe(trials: Iterable[Trial]) -> pd.DataFrame:
-    """One row per trial: id, state, value, one column per parameter."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtraError("to_dataframe()", "dataframe") from None
-    return pd.DataFrame(
-        [
-            {"id": t.id, "state": t.state, "value": t.value, **{f"params_{k}": v for k, v in t.params.items()}}
-            for t in trials
-        ]
-    )

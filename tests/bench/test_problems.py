@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccgbo.bench.problems import GROUPS, PROBLEMS, Problem, formulas, get_problem, problem_names
-from ccgbo.bench.problems.base import ends_of, params_of, point_of, row_of
+from ccgbo.bench.problems.base import params_of, point_of, row_of
 from ccgbo.bench.problems.gp_draw import matern_features
 from ccgbo.bench.problems.mlp import error_rate
 from ccgbo.bench.problems.portfolio import RISK_AVERSION, moments, weights
 from ccgbo.bench.problems.robot import goal_of, push
 from ccgbo.bench.problems.search import maximise_box, search_space
 from ccgbo.errors import MissingExtraError, ParamsError, SettingError
-from ccgbo.space import Categorical, Float, Int
+from ccgbo.space import Categorical, Float, Int, Space
 
 EMBEDDED = problem_names("embedded")
 FORMULAS = ("Langermann2", "Hartmann6", "Griewank6", "Levy8", "Rosenbrock10", "Rosenbrock2")
@@ -48,6 +48,12 @@ CHEAP = (*FORMULAS, "Portfolio5", "Levy4_25", "Hartmann6_100", *CHOOSING, *ENGIN
 def uniform_rows(problem: Problem, n: int, seed: int = 0) -> np.ndarray[Any, Any]:
     space = problem.space
     return np.array([row_of(space, space.decode(u)) for u in space.sample(n, np.random.default_rng(seed))])
+
+
+def ends_of(space: Space) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:  # low (d,), high (d,)
+    """Both ends of a space of numbers."""
+    numbers = [p for p in space.parameters if not isinstance(p, Categorical)]
+    return np.array([p.low for p in numbers], dtype=float), np.array([p.high for p in numbers], dtype=float)
 
 
 # -- the registry

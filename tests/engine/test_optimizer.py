@@ -10,6 +10,7 @@ import pytest
 
 import ccgbo
 from ccgbo import Optimizer, SettingError, SpaceError, TellError, UnknownTrialError
+from ccgbo.frames import COLUMNS
 
 BOX = {"x": (-5.0, 10.0), "y": (0.0, 15.0)}
 
@@ -99,7 +100,8 @@ def test_repr_shows_settings_and_result_is_readable() -> None:
     text = repr(opt.result())
     assert "12 trials" in text and "best value" in text and "x = " in text
     frame = opt.result().to_dataframe()
-    assert list(frame.columns) == ["id", "state", "value", "params_x", "params_y"] and len(frame) == 12
+    assert list(frame.columns) == [*COLUMNS, "params_x", "params_y"] and len(frame) == 12
+    assert frame.equals(opt.to_dataframe())
 
 
 # -- refusals name the argument, the rule and the value, and change nothing

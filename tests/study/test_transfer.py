@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import space_strategies  # noqa: F401 - the profile of Hypothesis
@@ -27,7 +28,6 @@ from ccgbo.study.transfer import (
     load_optuna,
     space_of_optuna,
     to_csv,
-    to_dataframe,
     to_json,
 )
 
@@ -78,10 +78,24 @@ def test_a_round_trip_through_a_file_changes_nothing(
 
 
 def test_a_round_trip_through_a_dataframe_changes_nothing(full: ccgbo.Study, study: ccgbo.Study) -> None:
-    frame = to_dataframe(full)
+    frame = full.to_dataframe()
     assert list(frame["state"]) == ["complete", "failed", "complete", "pending"]
     import_table(study, frame)
     assert told(study.trials) == told(full.trials[:3])
+
+
+def test_the_frame_of_one_optimizer_is_told_to_another(full: ccgbo.Study, tmp_path: Path) -> None:
+    frames = full.to_dataframe(), full.result().to_dataframe(), full.optimizer().to_dataframe()
+    with ccgbo.Study(tmp_path / "new.db", SPACE) as new:
+        for other in (ccgbo.Optimizer(SPACE), new):
+            for frame in frames:
+                assert list(frame.columns) == list(frames[0].columns)
+                done = frame[frame["state"] != "pending"]
+                noise = done["noise_variance"].replace(np.nan, None)
+                trials = other.tell_many(done, done["value"], noise_variance=noise)
+                assert [(t.params, t.state, t.value) for t in trials] == [
+                    (t.params, t.state, t.value) for t in full.trials[:3]
+                ]
 
 
 def test_what_is_exported_says_when(full: ccgbo.Study) -> None:

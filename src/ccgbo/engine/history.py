@@ -12,6 +12,7 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import TellError, UnknownTrialError, UnsupportedError
+from ccgbo.frames import PREFIX
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
 from ccgbo.space import Categorical, Space
 from ccgbo.space.numeric import is_finite
@@ -197,18 +198,21 @@ def read_table(
 def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:
     """The points of a list of dicts, or of a DataFrame, in which a missing value is an inactive parameter or None.
 
-    Of a DataFrame with columns ``params_<name>``, as ``to_dataframe`` gives, only those are read.
+    A frame of ``to_dataframe`` has further columns beside its params, which are passed over.
     """
     if not hasattr(params, "to_dict") or isinstance(params, Mapping):
         return list(params)
-    columns = {f"params_{name}": name for name in space}
-    if not columns.keys().isdisjoint(params.columns):
-        params = params[[c for c in columns if c in params.columns]].rename(columns=columns)
     optional = {name for name, p in space.items() if isinstance(p, Categorical) and None in p.choices}
     return [
         {name: None if _missing(v) else v for name, v in row.items() if name in optional or not _missing(v)}
-        for row in params.to_dict("records")
+        for row in _params_of(params, space).to_dict("records")
     ]
+
+
+def _params_of(frame: Any, space: Space) -> Any:
+    """The columns of the parameters, by their own names."""
+    columns = {f"{PREFIX}{name}": name for name in space if f"{PREFIX}{name}" in frame}
+    return frame[list(columns)].rename(columns=columns) if columns else frame
 
 
 def _missing(value: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -24,9 +24,13 @@ from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError, SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.frames import flat_row, frame_of
 from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import check, optional_whole_number, whole_number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Optimizer(BestTrial):
@@ -209,6 +213,10 @@ class Optimizer(BestTrial):
             stopped=stopped,
             found_by=self,
         )
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row per trial, see ``ccgbo.frames``; needs pandas."""
+        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space)
 
     def recommend(self) -> Recommendation:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""

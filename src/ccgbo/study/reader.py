@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
+from ccgbo.frames import flat_row, frame_of
 from ccgbo.records import (
     BestTrial,
     CreditRow,
@@ -16,7 +17,6 @@ from ccgbo.records import (
     Recommendation,
     Result,
     Trial,
-    trials_to_dataframe,
 )
 from ccgbo.space import Space
 from ccgbo.storage import Store, StudyRow, TrialRow, View
@@ -66,9 +66,13 @@ class StudyReader(BestTrial):
         """Every trial with its times and its worker."""
         return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
 
+    def table_rows(self) -> list[dict[str, Any]]:
+        """Every trial as a row of its table, see ``ccgbo.frames``."""
+        return [flat_row(row.trial.to_dict(), asked=row.asked, told=row.told) for row in self.records()]
+
     def to_dataframe(self) -> pd.DataFrame:
-        """One row per trial; needs pandas."""
-        return trials_to_dataframe(self.trials)
+        """One row per trial, see ``ccgbo.frames``; needs pandas."""
+        return frame_of(self.table_rows(), self.space)
 
     def optimizer(self) -> Optimizer:
         """A copy of the optimizer as it stands, for looking; what it asks or is told stays out of the file."""

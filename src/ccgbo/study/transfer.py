@@ -12,13 +12,13 @@ import io
 import json
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ccgbo.engine.settings_io import storable_space
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
 from ccgbo.files import replacing
+from ccgbo.frames import COLUMNS, times
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.shorthand import from_optuna
 from ccgbo.study.cells import guard, is_missing, spell
@@ -35,16 +35,13 @@ __all__ = [
     "load_optuna",
     "space_of_optuna",
     "to_csv",
-    "to_dataframe",
     "to_json",
 ]
 
 if TYPE_CHECKING:
     import optuna
-    import pandas as pd
 
 FORMATS = ("csv", "json", "parquet")
-COLUMNS = ("id", "state", "value", "noise_variance", "origin", "asked", "told", "error")
 
 
 # -- out
@@ -66,7 +63,7 @@ def export_study(study: Study, path: str | os.PathLike[str], *, format: str | No
 
 
 def _write_parquet(study: Study, path: Path) -> int:
-    frame = to_dataframe(study)
+    frame = study.to_dataframe()
     for name, parameter in study.space.items():
         if isinstance(parameter, Categorical) and not _one_type(parameter):
             column = f"params_{name}"
@@ -89,7 +86,7 @@ def to_csv(study: Study) -> str:
     columns = [*COLUMNS, *(f"params_{name}" for name in study.space)]
     choices = {f"params_{name}": p for name, p in study.space.items() if isinstance(p, Categorical)}
     lines = [_line(columns)]
-    for row in _flat(study):
+    for row in study.table_rows():
         for column in row.keys() & choices.keys():
             cell = spell(choices[column], row[column])
             row[column] = guard(cell) if isinstance(row[column], str) else cell
@@ -105,33 +102,9 @@ def _line(cells: list[Any]) -> str:
 
 
 def to_json(study: Study) -> str:
-    trials = [row.trial.to_dict() | {"asked": _time(row.asked), "told": _time(row.told)} for row in study.records()]
+    trials = [row.trial.to_dict() | times(row.asked, row.told) for row in study.records()]
     head = {"study": study.name, "direction": study.direction, "space": storable_space(study.space)}
     return json.dumps(head | {"trials": trials}, indent=2) + "\n"
-
-
-def to_dataframe(study: Study) -> pd.DataFrame:
-    """The table; needs pandas."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtraError("a DataFrame", "dataframe") from None
-    rows = _flat(study)
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, *(f"params_{name}" for name in study.space)])
-    for name, parameter in study.space.items():
-        if isinstance(parameter, Categorical) and not _one_type(parameter):  # pandas would make floats of whole numbers
-            column = f"params_{name}"
-            frame[column] = pd.Series([row.get(column) for row in rows], dtype=object)
-    return frame
-
-
-def _flat(study: Study) -> list[dict[str, Any]]:
-    rows = []
-    for row in study.records():
-        fields = row.trial.to_dict() | {"asked": _time(row.asked), "told": _time(row.told)}
-        params = {f"params_{name}": value for name, value in row.trial.params.items()}
-        rows.append({name: fields[name] for name in COLUMNS} | params)
-    return rows
 
 
 def _one_type(parameter: Categorical) -> bool:
@@ -139,10 +112,6 @@ def _one_type(parameter: Categorical) -> bool:
     types = {type(choice) for choice in parameter.choices}
     small = all(not isinstance(choice, int) or abs(choice) < 2**63 for choice in parameter.choices)
     return parameter.active_if is None and small and types in ({bool}, {int}, {float})
-
-
-def _time(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 # -- in

@@ -114,12 +114,6 @@ def point_of(space: Space, values: Sequence[float] | Array) -> dict[str, Any]:
     return params_of(space, np.asarray(values, dtype=np.float64))
 
 
-def ends_of(space: Space) -> tuple[Array, Array]:  # low (d,), high (d,)
-    """Both ends of a space of numbers."""
-    numbers = [p for p in space.parameters if not isinstance(p, Categorical)]
-    return np.array([p.low for p in numbers], dtype=float), np.array([p.high for p in numbers], dtype=float)
-
-
 def need(problem: str, module: str) -> Any:
     """An optional module, or a MissingExtraError that names the problem which needs it."""
     try:

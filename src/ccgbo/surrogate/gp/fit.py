@@ -130,7 +130,6 @@ class FitResult:
 
     theta: Array  # (p + 2,), with a trend (p + 3,)
     energy: float  # negative log posterior, per observation
-    calls: int  # of the likelihood
 
 
 def hyper_of(theta: Array, p: int) -> Hyper:
@@ -163,8 +162,7 @@ def fit(
     warm_is_enough = start is not None and order[0] == 0 and settings.lengthscale_prior is not None
     chosen = [starts[order[0]]] if warm_is_enough else [starts[i] for i in order[:2]]
     results = [_descend(energy, theta, known, tuning) for theta in chosen]
-    best = min(results, key=lambda r: r.energy)
-    return FitResult(best.theta, best.energy, energy.calls)
+    return min(results, key=lambda r: r.energy)
 
 
 def default_theta(energy: NegLogPosterior, settings: FitSettings, last: Array | None) -> list[Array]:
@@ -189,7 +187,7 @@ def _descend(
         bounds=energy.bounds,
         options={"maxiter": tuning.max_iterations, "gtol": tuning.gradient_tolerance, "ftol": 1e-7},
     )
-    return FitResult(np.asarray(result.x), float(result.fun), energy.calls)
+    return FitResult(np.asarray(result.x), float(result.fun))
 
 
 class NegLogPosterior:
@@ -223,10 +221,8 @@ class NegLogPosterior:
         self.P = None if self.trend_prior is None else basis(X)
         trend = [] if self.P is None else [LOG_TREND]
         self.bounds = np.array([LOG_LENGTHSCALE] * self.p + [signal, LOG_NOISE, *trend])
-        self.calls = 0
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        self.calls += 1
         g, n, y = self.p, len(self.y), self.y
         signal, noise = math.exp(theta[g]), math.exp(theta[g + 1])
         Z = self.E * np.exp(-theta[:g])[self.layout.owner]

@@ -180,12 +180,6 @@ class GP:
         """
         return by_mean[:, None] * self.alpha - by_half_var[:, None] * Q
 
-    def covariance(self, x: Array, x2: Array) -> Array:  # (m, p), (q, p) -> (m, q)
-        """Posterior covariance of the noise-free function."""
-        V1, V2 = solve_lower(self.L, self.cross(x).T), solve_lower(self.L, self.cross(x2).T)
-        result: Array = self.prior(x, x2) - V1.T @ V2
-        return result
-
     def linearize(self, x: Array) -> Prediction:  # (m, p)
         """``predict`` with its derivatives by x."""
         at = self.sites.linearize(x)
@@ -226,23 +220,10 @@ class GP:
         var = self.noise - self.noise**2 * inverse_diagonal(self.L)
         return mean, np.sqrt(np.maximum(var, VAR_FLOOR * self.noise))
 
-    def leave_one_out(self) -> tuple[Array, Array]:
-        """Predictive mean (n,) and std (n,) of each observation given all the others (Rasmussen & Williams, Eq. 5.12).
-
-        mean_i = y_i - alpha_i / [K^-1]_ii,   var_i = 1 / [K^-1]_ii
-        """
-        precision = inverse_diagonal(self.L)
-        return self.y - self.alpha / precision, 1.0 / np.sqrt(precision)
-
     def information_gain(self) -> Array:  # (n,)
         """1/2 log |I + K_N / noise| for every N: what the first N observations tell about the function."""
         gain: Array = np.cumsum(np.log(self.L.diagonal()) - 0.5 * np.log(self.noise))
         return gain
-
-    def log_likelihood(self) -> float:
-        """log N(y; 0, K)."""
-        n = len(self.y)
-        return float(-0.5 * self.y @ self.alpha - np.log(np.diag(self.L)).sum() - 0.5 * n * np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, slots=True)
