@@ -390,7 +390,7 @@ MOUNTS = r"""
 22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 30 27 0:30 / /home rw,relatime shared:1 - nfs4 server:/home rw,vers=4.2
-31 30 0:31 / /home/ann/scratch rw - xfs /dev/sdb1 rw
+31 30 0:31 / /srv/ann/scratch rw - xfs /dev/sdb1 rw
 32 27 0:32 / /my\040share rw,nosuid master:3 - cifs //nas/x rw
 33 27 0:33 / /remote rw - fuse.sshfs ann@host: rw
 34 27 0:34 / /over rw - ext4 /dev/vdc rw
@@ -406,8 +406,8 @@ MOUNTS = r"""
         ("/tmp/x", "ext4"),
         ("/homestead", "ext4"),
         ("/home", "nfs4"),
-        ("/home/ann", "nfs4"),
-        ("/home/ann/scratch/deep", "xfs"),
+        ("/srv/ann", "nfs4"),
+        ("/srv/ann/scratch/deep", "xfs"),
         ("/my share/y", "cifs"),
         ("/remote", "fuse.sshfs"),
         ("/over/z", "lustre"),

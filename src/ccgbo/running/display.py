@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Self
@@ -33,7 +34,7 @@ def _no_fork_while_drawing() -> None:
         os.register_at_fork(before=_drawing.acquire, after_in_parent=_drawing.release, after_in_child=_drawing.release)
 
 
-class Shown:
+class Shown(ABC):
     """Counts, and draws when something changed and when the clock ticks."""
 
     is_live = False
@@ -88,14 +89,14 @@ class Shown:
     def _open(self) -> None:
         pass
 
-    def _draw(self, *, ticked: bool) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _draw(self, *, ticked: bool) -> None: ...
 
     def _say(self, text: str) -> None:
         printed(text + "\n", sys.stderr)
 
-    def _close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _close(self) -> None: ...
 
     # words
 
