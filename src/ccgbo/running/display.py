@@ -86,7 +86,7 @@ class Shown(ABC):
 
     # what differs: where it is shown
 
-    def _open(self) -> None:
+    def _open(self) -> None:  # noqa: B027 - not every display has something to open
         pass
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Shown(ABC):
 class Lines(Shown):
     """Lines for a log: no colour, nothing drawn over, fewer as time goes on."""
 
-    def _open(self) -> None:
+    def _open(self) -> None:  # noqa: B027 - not every display has something to open
         self._printed_at, self._printed = -LINE_SECONDS[1], self._tally.done
 
     def _close(self) -> None:
