@@ -84,7 +84,7 @@ class Map:
     through: Mapping[str, Any]
 
 
-class Lens:
+class ModelView:
     """Everything ``ask`` would look at now. Raises NoObservationsError before the first value.
 
     Where acquisitions take turns, the acquisition shown is the next one that credit weighs.
