@@ -41,7 +41,7 @@ heavy: $(VENV)/.test system
 	$(BIN)/python -m pytest -q -m heavy
 
 # the core alone: no figures, pages, integrations, benchmark, and nothing that starts processes
-APART := viz integrations bench journeys test_docs.py test_faults_matrix.py test_demo.py
+APART := viz integrations bench journeys test_docs.py engine/test_faults_matrix.py test_demo.py
 CORE  := tests $(addprefix --ignore=tests/,$(APART))
 quick: lint
 	$(BIN)/python -m pytest -q -m "not heavy" -n 2 $(CORE)

@@ -39,7 +39,7 @@ STRANGE = (
     np.float32(0.1), np.int64(3), np.array([2.5]), 7, 10**30,
 )  # fmt: skip
 FAILING = (math.nan, math.inf, -math.inf, np.nan, np.float32("inf"), 10**400, -(10**400))
-REFUSED = ("text", None, True, b"1", 1j, object(), [1.0, 2.0], (1.0,), {"a": 1.0}, np.array([1.0, 2.0]))
+REFUSED = ("text", None, True, b"1", 1j, object(), [1.0, 2.0], (1.0, 2.0), {"a": 1.0}, np.array([1.0, 2.0]))
 ACQUISITIONS = ("ucb", "ei", "logei", "ts", "mes", "jes")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import ccgbo
+from ccgbo.running import run
 
 SPACE = {"x": (-5.0, 5.0), "n": (1, 8), "kind": ["a", "b"]}
 
@@ -202,3 +204,11 @@ def test_the_best_is_spelled_alike_on_an_optimizer_a_study_and_a_result(tmp_path
             assert (source.best_trial.id, source.best_params) == (1, {"x": 0.5})
             assert source.best_value == pytest.approx(0.01)
             assert source.recommend() == opt.recommend()
+
+
+@pytest.mark.parametrize("entry", [ccgbo.maximize, ccgbo.minimize, ccgbo.Study.run])
+def test_every_way_to_run_has_the_options_of_the_loop(entry: Any) -> None:
+    own = inspect.signature(entry).parameters
+    for name, option in inspect.signature(run).parameters.items():
+        if option.kind is option.KEYWORD_ONLY:
+            assert (own[name].annotation, own[name].default) == (option.annotation, option.default), name

@@ -508,3 +508,12 @@ def test_data_nested_without_end_are_refused() -> None:
         data = {"type": "log_normal", "mean": data, "sd": 1.0}
     with pytest.raises(ccgbo.StorageError, match="must be a value or a mapping of fields"):
         settings_from_dict(data)
+
+
+@pytest.mark.parametrize("threads", ["a", 0, -1, 1.5, True])
+def test_threads_are_a_whole_number_or_none(tmp_path: Path, threads: Any) -> None:
+    with pytest.raises(ccgbo.SettingError, match="threads must be None or a whole number >= 1"):
+        Optimizer({"x": (0.0, 1.0)}, threads=threads)
+    with pytest.raises(ccgbo.SettingError, match="threads must be None or a whole number >= 1"):
+        ccgbo.Study(tmp_path / "s.db", {"x": (0.0, 1.0)}, threads=threads)
+    assert list(tmp_path.iterdir()) == []

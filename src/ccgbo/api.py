@@ -13,7 +13,7 @@ from ccgbo.engine.options import OptimizerOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
 from ccgbo.records import Direction, Result
-from ccgbo.running import Callback, MemorySource, OnError, Source, run
+from ccgbo.running import Callback, CtrlC, MemorySource, OnError, Source, run
 from ccgbo.space import Space
 from ccgbo.study import Study
 
@@ -132,3 +132,5 @@ def _source(
     with Study(path, space, name=name, direction=direction, preset=preset, **settings) as opened:
         # a study that is open already stays so; this second look checks that what is given is what it was made with
         yield (study if isinstance(study, Study) else opened).source(n_trials)
+        with CtrlC():  # pressed once more than needed while the result is on its way
+            opened.close()

@@ -51,7 +51,7 @@ STARTING_POINTS = ("x0", "y0", "initial_points", "points_to_evaluate", "probe")
 def unknown_keyword(name: str, valid: Iterable[str], *, of: str | None = None) -> CcgboError:
     """The error to raise for a keyword that is none of ``valid``; ``of`` is whose setting it would be."""
     if name in OUT_OF_SCOPE:
-        return UnsupportedError(f"several objectives and outcome constraints are out of scope, got {name}=.")
+        return UnsupportedError(f"several objectives and outcome constraints are out of scope: there is no {name!r}.")
     known = sorted(valid)
     meant = [word for word in ELSEWHERE.get(name, ()) if word in known] or get_close_matches(name, known, 1, 0.7)
     if meant:

@@ -118,7 +118,7 @@ def test_a_file_with_any_cell_changed_works_or_gives_an_error_of_ours(
         ("studies", "space", '{"parameters": {"x": {"type": "float"}}}', "study 'default', column space cannot be"),
         ("studies", "direction", "sideways", "study 'default', column direction holds 'sideways'"),
         ("studies", "settings", "[]", r"study 'default', column settings holds \[\]"),
-        ("studies", "cursor", '{"version": 2}', "study 'default', column cursor .*KeyError"),
+        ("studies", "cursor", '{"version": 2}', "study 'default', column cursor .*must have 'rng'"),
         ("studies", "withheld", '["world"]', "column withheld holds"),
         ("studies", "revision", "many", "column revision"),
         ("trials", "params", '{"y": 1}', "column cursor or params of a trial cannot be read .*unknown parameter 'y'"),

@@ -86,17 +86,88 @@ def test_values_survive_a_kill_after_a_second_look_at_the_file(tmp_path: Path, l
     assert values(tmp_path / "s.db") == [0.0, 1.0, 2.0, 3.0]
 
 
-def test_no_descriptor_of_ours_touches_a_study_file(tmp_path: Path) -> None:
+def test_no_descriptor_of_ours_is_closed_while_a_study_is_open(tmp_path: Path) -> None:
     code = """
-        opened = []
+        import os
+        opened, closed, close = [], [], os.close
         sys.addaudithook(lambda event, args: event == "open" and str(args[0]).startswith(path) and opened.append(args))
+        os.close = lambda fd: (closed.append(os.path.realpath(f"/proc/self/fd/{fd}")), close(fd))
         study = ccgbo.Study(path, {"x": (0.0, 1.0)}, seed=0)
         study.tell(study.ask(), 1.0)
         ccgbo.list_studies(path), ccgbo.Study(path).recommend(), study.optimizer(), study.to_dataframe()
         study.run(lambda x: x, 3, progress=False)
-        print(opened)
+        print([mode for _, mode, _ in opened if mode is not None])  # by open(); os.open() has no mode
+        print([name for name in closed if name.startswith(path)])
     """
-    assert elsewhere(tmp_path / "s.db", textwrap.dedent(code)) == "[]\n"
+    assert elsewhere(tmp_path / "s.db", textwrap.dedent(code)) == "[]\n[]\n"
+
+
+# -- the user's own code opens and closes the file, which takes SQLite's locks away
+
+
+def copy_the_file(path: Path) -> None:
+    shutil.copy(path, path.with_suffix(".copy"))
+
+
+def copy_the_folder(path: Path) -> None:
+    shutil.copytree(path.parent, path.parent / "copy", dirs_exist_ok=True)
+
+
+def copy_tell_and_die(connection: Connection, path: Path, copy: Callable[[Path], Any]) -> None:
+    study, other = ccgbo.Study(path, SPACE, seed=0), ccgbo.Study(path)
+    tell(study, 0.0)
+    for i in range(1, 3):
+        copy(path)
+        elsewhere(path, f"ccgbo.Study(path).tell({{'x': 0.25}}, {i}.5)")  # ends as the only process with a lock
+        tell(study, float(i))
+    other.close()
+    elsewhere(path, "ccgbo.list_studies(path)")
+    tell(study, 3.0)
+    connection.send("told")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("copy", [copy_the_file, copy_the_folder], ids=lambda copy: copy.__name__)
+def test_values_survive_a_copy_made_by_the_process_that_has_the_study_open(
+    tmp_path: Path, copy: Callable[[Path], Any]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "s.db"
+    assert in_a_new_process(copy_tell_and_die, path, copy) == "told"
+    assert values(path) == [0.0, 1.5, 1.0, 2.5, 2.0, 3.0]
+
+
+def test_a_step_whose_lock_is_taken_away_by_a_copy_is_done_again(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "s.db"
+    times: list[str] = []
+
+    def copy_and_let_another_write(_: object) -> None:
+        times.append("once more")
+        if len(times) == 1:
+            copy_the_folder(path)
+            elsewhere(path, "ccgbo.Study(path).tell({'x': 0.5}, 1.0)")
+
+    with ccgbo.Study(path, SPACE, seed=0) as study:
+        tell(study, 0.0)
+        study._write(copy_and_let_another_write)
+        tell(study, 2.0)
+    assert len(times) == (2 if sys.platform == "linux" else 1)
+    assert values(path) == [0.0, 1.0, 2.0]
+
+
+def test_the_last_to_close_leaves_one_file_and_no_descriptor(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(3):
+        with ccgbo.Study(path, SPACE, seed=0) as one, ccgbo.Study(path) as other:
+            tell(one, 1.0)
+            tell(other, 2.0)
+        assert [p.name for p in tmp_path.iterdir()] == ["s.db"]
+    with pytest.raises(ccgbo.StorageError):
+        ccgbo.Study(path, name="nobody")
+    after = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert after == before
 
 
 # -- forks
@@ -202,7 +273,12 @@ def journal_deleted(path: Path) -> str:
     return "lost its journal"
 
 
-ACCIDENTS = [deleted, all_deleted, moved, made_again, replaced, truncated, journal_deleted]
+def index_deleted(path: Path) -> str:
+    Path(f"{path}-shm").unlink()
+    return "lost its journal"
+
+
+ACCIDENTS = [deleted, all_deleted, moved, made_again, replaced, truncated, journal_deleted, index_deleted]
 
 
 @pytest.mark.parametrize("accident", ACCIDENTS, ids=lambda a: a.__name__)
@@ -231,6 +307,35 @@ def test_a_file_that_is_gone_stops_every_call_and_nothing_more_is_written(
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if not p.name.endswith("-shm")} == before
     if accident is made_again:
         assert values(path) == [99.0]
+
+
+def test_the_values_of_others_survive_a_handle_whose_index_was_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    study = ccgbo.Study(path, SPACE, seed=0)
+    tell(study, 0.0)
+    index_deleted(path)
+    elsewhere(path, "for i in range(1, 9): ccgbo.Study(path).tell({'x': 0.5}, float(i))")
+    with pytest.raises(ccgbo.StorageError, match="lost its journal"):
+        tell(study, 9.0)
+    study.close()
+    assert elsewhere(path, "print([t.value for t in ccgbo.Study(path).trials])") == f"{[float(i) for i in range(9)]}\n"
+
+
+def test_a_study_opened_again_shares_nothing_with_a_handle_that_lost_its_journal(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    one, other = ccgbo.Study(path, SPACE, seed=0), ccgbo.Study(path)
+    tell(one, 0.0)
+    for ending in ("-wal", "-shm"):
+        Path(f"{path}{ending}").unlink()
+    with pytest.raises(ccgbo.StorageError, match="lost its journal"):
+        tell(one, 1.0)
+    with ccgbo.Study(path) as again:
+        tell(again, 2.0)
+        assert elsewhere(path, "s = ccgbo.Study(path); s.tell({'x': 0.5}, 3.0); print(len(s.trials))") == "3\n"
+        tell(again, 4.0)
+        with pytest.raises(ccgbo.StorageError, match="lost its journal"):
+            tell(other, 5.0)
+    assert values(path) == [0.0, 2.0, 3.0, 4.0]
 
 
 def test_a_run_whose_file_is_deleted_half_way_raises_instead_of_ending_well(tmp_path: Path) -> None:

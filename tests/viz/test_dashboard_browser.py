@@ -326,6 +326,18 @@ def test_the_private_page_that_open_makes_leads_into_the_dashboard(page: Browser
     assert page.complaints() == []
 
 
+def test_a_study_without_a_value_does_not_look_busy(page: Browser, tmp_path: Path) -> None:
+    with Study(tmp_path / "tune.db", MIXED, seed=0) as study:
+        study.ask(2)
+    with serving(tmp_path / "tune.db") as client:
+        page.open(client.address)
+        page.says("select", "default (2)")
+        page.says("main", "needs a value")
+        assert "being computed" not in page.text("main")
+        page.open("about:blank")
+    page.complaints()
+
+
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a study with a few dozen trials, two pending, and a long name in it."""

@@ -23,6 +23,7 @@ from ccgbo import (
     NoObservationsError,
     Optimizer,
     SettingError,
+    maximize,
     viz,
 )
 from ccgbo.acquisition import Alternate
@@ -385,3 +386,19 @@ def test_slices_show_the_acquisition_with_credit_only_where_credit_acts(finished
         acting.tell({"x": i / 8, "y": 1.0 - i / 8}, -abs(i / 8 - 0.5))
     assert labels(acting) == ["credit field", "acquisition", "with credit"]
     assert labels(finished) == ["credit field", "acquisition"]  # it has a categorical
+
+
+def test_every_figure_takes_a_result() -> None:
+    result = maximize(
+        lambda x, y: -((x - 0.3) ** 2) - y, {"x": (0.0, 1.0), "y": (0.0, 1.0)}, 12, seed=0, progress=False
+    )
+    for draw in (
+        viz.plot_progress,
+        viz.plot_parallel,
+        viz.plot_importance,
+        viz.plot_map,
+        viz.plot_maps,
+        viz.plot_slices,
+        viz.plot_credit_over_time,
+    ):
+        assert draw(result) is not None

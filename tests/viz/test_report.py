@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import ccgbo
 from ccgbo import Float, Optimizer, StorageError
 from ccgbo.study import Study
 from ccgbo.viz import ModelView
@@ -320,7 +321,7 @@ def test_the_report_of_a_branched_minimisation_says_only_what_is_true(tmp_path: 
         )
         assert len(layers) == 4
         note = page.find("#trials tbody tr:nth-child(24) td:last-child")
-        assert note.text.split("\n") == ["exit status 1", "boiled over", "why suggested?"]
+        assert note.text.split("\n") == ["exit status 1: boiled over", "why suggested?"]
         page.whole_page(400)
         ticks = "[...document.querySelector('[aria-label^=\"all trials in par\"]').querySelectorAll('.xtick text')]"
         names = page.js(f"{ticks}.filter(t => t.getBoundingClientRect().left >= 0).map(t => t.textContent)")
@@ -360,3 +361,25 @@ def test_hostile_text_is_shown_and_does_not_run_in_the_report(tmp_path: Path) ->
         wait_for(lambda: BOLD in page.js(LABELS))
         assert page.js("window.pwned") is None
         assert page.js("document.querySelectorAll('img, iframe, svg[onload], a[href^=javascript]').length") == 0
+
+
+@pytest.mark.heavy
+def test_a_failure_is_shown_in_one_line_and_every_choice_has_its_label(tmp_path: Path) -> None:
+    def brew(x: float, solvent: str) -> float:
+        if x > 0.7:
+            raise ValueError("boiled over")
+        return x + len(solvent)
+
+    space = {"x": Float(0.0, 1.0), "solvent": ["water", "ethanol", "dimethyl sulfoxide"]}
+    result = ccgbo.maximize(brew, space, 12, seed=0, progress=False)
+    failed = next(i for i, t in enumerate(result.trials, 1) if t.state == "failed")
+    with chromium(tmp_path / "profile") as page:
+        page.open(write_report(result, tmp_path / "report.html").as_uri())
+        note = page.find(f"#trials tbody tr:nth-child({failed}) td:last-child")
+        assert note.text.split("\n") == ["ValueError: boiled over", "whole error"]
+        note.find_element("css selector", "button").click()
+        assert "Traceback (most recent call last)" in page.text("dialog pre")
+        assert page.text("dialog h2") == f"How trial {failed - 1} failed"
+        shown = "[...document.querySelectorAll('.small-plots .xtick text')].filter(t => t.style.display !== 'none'"
+        shown += " && getComputedStyle(t).opacity !== '0').map(t => t.textContent)"
+        wait_for(lambda: {"water", "ethanol", "dimethyl su…"} <= set(page.js(shown)))

@@ -44,16 +44,25 @@ def ask(file: Path, name: str | None, n: int, as_json: bool) -> None:
 @click.argument("trial", type=int)
 @click.argument("value", type=NUMBER, required=False)
 @click.option("--failed", is_flag=True, help="The evaluation gave no value.")
+@click.option("--reason", help="Why it failed.")
 @click.option("--noise-variance", type=click.FloatRange(min=0), help="Of the value, where it is known.")
 def tell(
-    file: Path, name: str | None, trial: int, value: float | None, failed: bool, noise_variance: float | None
+    file: Path,
+    name: str | None,
+    trial: int,
+    value: float | None,
+    failed: bool,
+    reason: str | None,
+    noise_variance: float | None,
 ) -> None:
     """Record the VALUE of a TRIAL, or that it --failed."""
     if failed == (value is not None):
         raise click.UsageError("give either a VALUE or --failed.")
+    if reason is not None and not failed:
+        raise click.UsageError("--reason says why a trial --failed.")
     with Study(file, name=name) as study:
         try:
-            told = study.tell(trial, value, failed=failed, noise_variance=noise_variance)
+            told = study.tell(trial, value, failed=failed, noise_variance=noise_variance, error=reason)
         except UnknownTrialError:
             raise click.ClickException(
                 f"there is no trial {trial} in {str(file)!r}; `ccgbo show {file}` lists them."

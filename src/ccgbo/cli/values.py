@@ -25,7 +25,16 @@ class Number(FloatType):
         try:
             return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
         except ValueError:
-            self.fail(f"{value!r} is not a valid float.", param, ctx)
+            if text.startswith("--"):  # where options that nobody knows pass, so that -0.3 does
+                raise click.NoSuchOption(text, ctx=ctx) from None
+            raise click.UsageError(f"{_called(param)} must be a number, got {value!r}.", ctx) from None
+
+
+def _called(param: click.Parameter | None) -> str:
+    """As the usage line has it, without the brackets that say that it can be left out."""
+    if isinstance(param, click.Option):
+        return str(param.opts[0])
+    return "the number" if param is None else str(param.name).upper()
 
 
 class Duration(FloatType):

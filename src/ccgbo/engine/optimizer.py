@@ -65,7 +65,7 @@ class Optimizer(BestTrial):
         self.space = as_space(space, constraint)
         self.settings = resolve(preset, **settings)
         self._prior = None if prior is None else UserPrior(self.space, prior)
-        self._threads = threads
+        self._threads = optional_whole_number("threads", threads)
         self._rng = np.random.default_rng(seed)
         self._design_seed = int(self._rng.integers(2**62))
         self._designed = 0  # points of the initial design given out
@@ -267,7 +267,7 @@ class Optimizer(BestTrial):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become the optimizer that ``state`` was taken from; the space and the settings must be the same."""
-        known = OptimizerState.from_dict(state)
+        known = OptimizerState.from_dict(state, also=("trials", "told"))
         trials = [Trial.from_dict(d) for d in state["trials"]]
         order = {trial_id: i for i, trial_id in enumerate(state["told"])}
         history = History(self.space, self.direction)

@@ -43,9 +43,15 @@ class OptimizerState:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> OptimizerState:
+    def from_dict(cls, data: Mapping[str, Any], *, also: tuple[str, ...] = ()) -> OptimizerState:
+        """What ``to_dict`` gave, which must have the parts ``also`` beside it."""
+        if not isinstance(data, Mapping):
+            raise SettingError(f"state must be a mapping as state_dict gives it, got {data!r}.")
         if data.get("version") != STATE_VERSION:
             raise SettingError(f"state['version'] must be {STATE_VERSION}, got {data.get('version')!r}.")
+        for part in ("rng", "design", "iteration", "fit", *also):
+            if part not in data:
+                raise SettingError(f"state must have {part!r}, got {sorted(data)}.")
         fit = data["fit"]
         return cls(
             rng=data["rng"],

@@ -10,7 +10,7 @@ display.py     what each of these says
 """
 
 from ccgbo.running.evaluation import CannotEvaluate, Reported
-from ccgbo.running.limits import seconds
+from ccgbo.running.limits import CtrlC, seconds
 from ccgbo.running.loop import GO_ON, INTERRUPTED, Callback, OnError, run
 from ccgbo.running.sources import MAX_ATTEMPTS, MemorySource, Source, Tally
 
@@ -20,6 +20,7 @@ __all__ = [
     "MAX_ATTEMPTS",
     "Callback",
     "CannotEvaluate",
+    "CtrlC",
     "MemorySource",
     "OnError",
     "Reported",

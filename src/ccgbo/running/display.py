@@ -42,6 +42,7 @@ class Shown:
         self._tally, self._direction = tally, direction
         self._first, self._start = tally.done, time.monotonic()
         self._since: tuple[float, ...] = ()
+        self._over = False
         self._n_timed, self._seconds, self._warm = 0, 0.0, False
         self._end = threading.Event()
         context = contextvars.copy_context()  # in which a notebook knows the cell that is being run
@@ -56,7 +57,7 @@ class Shown:
     def __exit__(self, *_: object) -> None:
         self._end.set()
         self._clock.join()
-        self._since = ()
+        self._since, self._over = (), True
         with _drawing:
             self._close()
 
@@ -104,7 +105,7 @@ class Shown:
     def _time(self, *, left: bool = True) -> str:
         elapsed, new = time.monotonic() - self._start, self._tally.done - self._first
         rest = self._tally.total - self._tally.done
-        return clock(elapsed) + (f"<{clock(elapsed / new * rest)}" if left and new and rest else "")
+        return clock(elapsed) + (f"<{clock(elapsed / new * rest)}" if left and new and rest and not self._over else "")
 
     def _words(self, *, short: bool = False) -> list[str]:
         t, n, out = self._tally, len(self._since), []

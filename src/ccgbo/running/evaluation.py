@@ -76,8 +76,14 @@ def evaluate_far(f: Callable[..., Any], params: Mapping[str, Any], under_a_bar: 
 
 
 def failure_of(error: Exception) -> Failure:
-    """For what went wrong outside the objective: a value that is refused."""
+    """For what went wrong outside the objective, in an executor."""
     return _failure(error, None, far=False)
+
+
+def refusal(value: Any, error: Exception) -> Failure:
+    """For a value that cannot be told: no line of the objective is to blame, so there is no traceback."""
+    text = valid(f"what the objective returned is refused: {error}")
+    return Failure(text=text, alike=("refused", type(value).__qualname__), cause=error)
 
 
 def is_evaluating(frame: FrameType | None) -> bool:

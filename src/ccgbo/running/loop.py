@@ -13,9 +13,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from ccgbo.errors import ObjectiveError, SettingError, SpaceExhaustedError, TellError
 from ccgbo.records import Result, Trial
-from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate_far, failure_of
+from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate_far, failure_of, refusal
 from ccgbo.running.limits import ALIKE, CtrlC, FirstTrials, Limits
 from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuild, size_of
 from ccgbo.running.progress import Progress, open_progress
@@ -57,20 +59,22 @@ def run(
         raise SettingError(f"f must be callable, got {f!r}.")
     if on_error not in ("record", "continue", "raise"):
         raise SettingError(f"on_error must be 'record', 'continue' or 'raise', got {on_error!r}.")
+    if not isinstance(progress, bool | np.bool_):
+        raise SettingError(f"progress must be True or False, got {progress!r}.")
     if callback is not None and not callable(callback):
         raise SettingError(f"callback must be None or callable, got {callback!r}.")
     size = size_of(n_workers, executor)
     limits = Limits(timeout=timeout, target=target, patience=patience, source=source)
     if executor is not None:
         check_processes(executor, f)
-    with ExitStack() as stack:
-        stack.enter_context(source)
-        ctrl_c = stack.enter_context(CtrlC())
-        bar = stack.enter_context(open_progress(progress, source.tally(), source.direction))
-        loop = Loop(source, f, executor, size, limits, ctrl_c, bar, callback, on_error)
-        stack.callback(loop.close)
-        stopped = loop.run()
-    return source.result(stopped)
+    with CtrlC() as ctrl_c:  # until the result is there: a late press does not take it away
+        with ExitStack() as stack:
+            stack.enter_context(source)
+            bar = stack.enter_context(open_progress(progress, source.tally(), source.direction))
+            loop = Loop(source, f, executor, size, limits, ctrl_c, bar, callback, on_error)
+            stack.callback(loop.close)
+            stopped = loop.run()
+        return source.result(stopped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +240,7 @@ class Loop:
             try:
                 return self._source.tell(trial, outcome.value), None
             except TellError as refused:  # not a number
-                outcome = failure_of(refused)
+                outcome = refusal(outcome.value, refused)
         return self._source.tell(trial, failed=True, error=outcome.text), outcome
 
     def _count(self, told: Trial, failure: Failure | None) -> None:

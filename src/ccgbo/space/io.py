@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.errors import SpaceError
+from ccgbo.files import replacing
 from ccgbo.space.constraints import LinearConstraint
 from ccgbo.space.parameters import Bool, Categorical, Fixed, Float, Int, Parameter
 from ccgbo.space.space import Space
@@ -127,7 +128,8 @@ def save_space(space: Space, path: str | Path) -> None:
     """Write a space to a ``.toml`` or ``.json`` file."""
     text = space_to_json(space) if _is_json(path) else space_to_toml(space)
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        with replacing(Path(path)) as draft:
+            draft.write_text(text, encoding="utf-8")
     except OSError as error:
         raise SpaceError(f"cannot write the space file {str(path)!r}: {error.strerror}.") from None
     except UnicodeEncodeError:

@@ -11,39 +11,43 @@ Three things must never happen, and each has its place here:
 - A connection carried over a fork. The child would believe in locks that only its parent holds. Every connection is
   closed before a fork and opened again by whoever needs it.
 - Values written into a file that is no longer there. Every step compares the file at the path with the one that was
-  opened; see ``location.py``.
+  opened; see ``location.py``. That nobody deletes a journal in use, ``anchor.py`` sees to.
 """
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import os
-import random
 import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from ccgbo.errors import StorageError
+from ccgbo.storage import anchor as anchors
 from ccgbo.storage.location import Identity, check_path
-from ccgbo.storage.opening import Stamp, is_read_only, name_of, open_snapshot, open_to_read, open_to_write, stamp_of
+from ccgbo.storage.opening import (
+    BUSY_SECONDS,
+    Link,
+    begin_step,
+    is_read_only,
+    name_of,
+    open_snapshot,
+    open_to_read,
+    open_to_write,
+    stamp_of,
+)
+from ccgbo.storage.words import explain, gone
 
-BUSY_SECONDS = 600.0  # a writer waits this long for the others; a suggestion takes far less
+LOCK_ATTEMPTS = 5  # to write, when another thread of this process copies the files of the study
 
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class Link:
-    """An open connection and the file it was opened on."""
-
-    connection: sqlite3.Connection
-    snapshot: Stamp | None = None  # of what it is a copy in memory, for a reader that may not write beside the file
-    identity: Identity | None = None  # of the file, unless it is a copy
+class _LockLostError(StorageError):
+    """The lock to write went away during a step."""
 
 
 class Database:
@@ -68,7 +72,7 @@ class Database:
         with self._lock:
             self._closed = True
             if self._link is not None:
-                self._link.connection.close()
+                self._link.close()
                 self._link = None
 
     def __del__(self) -> None:
@@ -81,6 +85,11 @@ class Database:
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, on_rollback: Callable[[], None] | None = None) -> T:
         """All or nothing; on disk when it returns."""
+        for _ in range(LOCK_ATTEMPTS - 1):
+            try:
+                return self._step("BEGIN IMMEDIATE", work, on_rollback)
+            except _LockLostError:
+                continue
         return self._step("BEGIN IMMEDIATE", work, on_rollback)
 
     def _step(
@@ -91,9 +100,11 @@ class Database:
             link = self._ready(begin)
             connection = link.connection
             try:
-                _begin(connection, begin)
+                begin_step(connection, begin)
                 self._check(link)
                 result = work(connection)
+                if begin != "BEGIN":
+                    self._check_lock(link)
                 committing = True
                 connection.execute("COMMIT")
                 if begin != "BEGIN":
@@ -124,7 +135,8 @@ class Database:
                 check_path(self.path, create=False)
                 self._link = self._open(create=False)
             elif self._link.snapshot is not None and self._link.snapshot != stamp_of(self._absolute):
-                self._link = self._open_to_read()
+                copy, self._link = self._link, self._open(create=False)
+                copy.close()
         except sqlite3.Error as error:
             raise StorageError(self._explain(error)) from error
         if self._link.snapshot is not None and begin != "BEGIN":
@@ -137,8 +149,43 @@ class Database:
         there = Identity.of(self._absolute)
         if there is not None and there.file in _spoiled:
             raise StorageError(
-                f"{str(self.path)!r} was overwritten while this process had it open: start the process again to use it."
+                f"{str(self.path)!r} or its journal was overwritten or deleted while this process had it open: start "
+                "the process again to use it."
             )
+        if there is not None:
+            self._close_outdated(there)
+        anchor = anchors.hold(self._absolute)  # before SQLite has a lock on it
+        try:
+            link = self._connect(create)
+        except BaseException:
+            anchors.let_go(anchor, None)
+            raise
+        if link.identity is None:
+            anchors.let_go(anchor, None)
+            return link
+        link.anchor = anchor or anchors.hold(self._absolute)  # the file may be new
+        if link.anchor is not None:
+            link.anchor.lock(self._absolute)
+        return link
+
+    def _close_outdated(self, there: Identity) -> None:
+        """Within a process SQLite shares what it knows of a file: a connection that lost its journal would take a new
+        one with it."""
+        for other in list(_databases):
+            link = other._link
+            if other is self or link is None or link.identity is None or link.identity.file != there.file:
+                continue
+            if link.identity.difference(there) is None:
+                continue
+            if not other._lock.acquire(blocking=False):
+                raise StorageError(f"another thread still uses {str(self.path)!r} without its journal: try again.")
+            try:
+                with contextlib.suppress(StorageError):
+                    other._check(link)
+            finally:
+                other._lock.release()
+
+    def _connect(self, create: bool) -> Link:
         if self._absolute.exists() and not os.access(self._absolute, os.W_OK):
             return self._open_to_read()
         try:
@@ -157,7 +204,7 @@ class Database:
 
     def _linked(self, connection: sqlite3.Connection) -> Link:
         try:
-            _begin(connection, "BEGIN")  # opens the journal
+            begin_step(connection, "BEGIN")  # opens the journal
             identity = Identity.of(self._absolute)
             connection.execute("COMMIT")
             if identity is None:
@@ -178,31 +225,41 @@ class Database:
             link.identity = now
             return
         kept = "whether this step was kept is not known" if written else "nothing of this step was kept"
-        self._gone = (
-            f"the study file {str(self.path)!r} {what} while it was in use; {kept}. Before a copy is put in its place, "
-            "end everything that uses it and delete the files beside it that end in -wal and -shm. Open it again to go "
-            "on with what is there."
-        )
+        self._gone = gone(str(self.path), what, kept)
         self._link = None
         same_file = now is not None and now.file == link.identity.file
-        if same_file and (written or "truncated" in what):
-            _keep_for_ever(link.connection)  # closing would copy its journal over what stands there now
+        others = now is not None and now.journal is not None  # somebody writes beside us
+        if same_file and (written or others or "truncated" in what):
+            anchors.keep_for_ever(link.connection)  # closing would copy its journal over what stands there now
             _spoiled.add(link.identity.file)
         else:
             if link.connection.in_transaction:
                 link.connection.execute("ROLLBACK")
-            link.connection.close()  # SQLite leaves alone what stands at the path of a file that was moved
+            link.close()  # SQLite leaves alone what stands at the path of a file that was moved
         raise StorageError(self._gone)
 
+    def _check_lock(self, link: Link) -> None:
+        """Before a commit. Without the lock others may have written, and what the connection remembers of the file is
+        not what stands there."""
+        if link.anchor is None or link.anchor.still_writes():
+            return
+        link.connection.execute("ROLLBACK")
+        link.close()
+        self._link = None
+        raise _LockLostError(
+            f"this process opens and closes {str(self.path)!r} and the files beside it all the time, which takes "
+            "SQLite's locks away; nothing of this step was kept."
+        )
+
     def _explain(self, error: sqlite3.Error, committing: bool = False) -> str:
-        return explain(str(self.path), name_of(error), str(error), committing)
+        return explain(str(self.path), name_of(error), str(error), committing, BUSY_SECONDS)
 
     # -- forks
 
     def _before_fork(self) -> None:
         self._lock.acquire()
         if self._link is not None and not self._link.connection.in_transaction:
-            self._link.connection.close()
+            self._link.close()
             self._link = None
 
     def _after_fork(self) -> None:
@@ -211,7 +268,7 @@ class Database:
     def _after_fork_in_child(self) -> None:
         self._lock = threading.RLock()
         if self._link is not None:  # forked in the middle of a step
-            _keep_for_ever(self._link.connection)
+            anchors.keep_for_ever(self._link.connection)
             self._link = None
 
 
@@ -224,59 +281,20 @@ def _before_fork() -> None:
     _forking[:] = sorted(_databases, key=id)
     for database in _forking:
         database._before_fork()
+    anchors.before_fork()
 
 
 def _after_fork_in_parent() -> None:
+    anchors.after_fork_in_parent()
     while _forking:
         _forking.pop()._after_fork()
 
 
 def _after_fork_in_child() -> None:
+    anchors.after_fork_in_child()
     while _forking:
         _forking.pop()._after_fork_in_child()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
-
-
-def _keep_for_ever(connection: sqlite3.Connection) -> None:
-    """Never closed, not even when the interpreter ends."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-
-
-def _begin(connection: sqlite3.Connection, statement: str) -> None:
-    """Start a transaction and take its locks. SQLite's own wait grows to 0.1 s between two looks: too long here."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute(statement)
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            return
-        except sqlite3.OperationalError as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if not name_of(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
-                raise
-            time.sleep(random.uniform(0.001, 0.004))
-
-
-def explain(path: str, name: str, text: str, committing: bool) -> str:
-    """SQLite's errors in plain words. A commit that the disk broke off may have reached it."""
-    kept = (
-        "whether this step was kept is not known: look before you repeat it"
-        if committing
-        else "nothing of this step was kept"
-    )
-    for prefix, words in (
-        ("SQLITE_BUSY", f"another process has held {path!r} for more than {BUSY_SECONDS:.0f} s."),
-        ("SQLITE_READONLY", f"cannot write {path!r}: the file or its folder is read-only."),
-        ("SQLITE_CANTOPEN", f"cannot open {path!r}: the folder is missing or read-only."),
-        ("SQLITE_FULL", f"cannot write {path!r}: the disk is full; nothing of this step was kept."),
-        ("SQLITE_NOTADB", f"{path!r} is not a study file."),
-        ("SQLITE_CORRUPT", f"{path!r} is damaged: restore it from a copy."),
-        ("SQLITE_IOERR", f"cannot read or write {path!r}: {text}; {kept}."),
-    ):
-        if name.startswith(prefix):
-            return words
-    return f"{path!r}: {text}."

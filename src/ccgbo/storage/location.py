@@ -26,6 +26,8 @@ NETWORK = re.compile(
 def check_path(path: Path, *, create: bool) -> None:
     """Refuses what cannot be a study file, before anything is created."""
     text = str(path)
+    if text == ".":  # what an empty text becomes
+        raise StorageError("path must be the name of a file, got an empty one.")
     if "\0" in text:
         raise StorageError(f"path must not contain a NUL character, got {text!r}.")
     try:
@@ -90,10 +92,11 @@ def disk_type(mountinfo: str, folder: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The file behind a path and the journal beside it, by device and inode, and how large the file was."""
+    """The file behind a path, the journal beside it and its index, by device and inode, and how large the file was."""
 
     file: tuple[int, int]
     journal: tuple[int, int] | None
+    index: tuple[int, int] | None
     size: int
 
     @classmethod
@@ -103,18 +106,13 @@ class Identity:
             file = os.stat(path)
         except OSError:
             return None
-        try:
-            wal = os.stat(f"{path}-wal")
-            journal = (wal.st_dev, wal.st_ino)
-        except OSError:
-            journal = None
-        return cls((file.st_dev, file.st_ino), journal, file.st_size)
+        return cls((file.st_dev, file.st_ino), _inode(f"{path}-wal"), _inode(f"{path}-shm"), file.st_size)
 
     def difference(self, now: Identity | None) -> str | None:
         """What happened to the file since, in words; None where it is still the one that was opened.
 
-        An open file keeps its inode, so the numbers cannot come back for another one. The journal is there as long as
-        anybody has the study open; a file that SQLite uses never shrinks by itself.
+        An open file keeps its inode, so the numbers cannot come back for another one. The journal and its index are
+        there as long as anybody has the study open; a file that SQLite uses never shrinks by itself.
         """
         if now is None:
             return "was deleted or moved away"
@@ -122,6 +120,14 @@ class Identity:
             return "was replaced by another file"
         if now.size < self.size:
             return "was truncated or overwritten"
-        if now.journal != self.journal:
+        if (now.journal, now.index) != (self.journal, self.index):
             return "lost its journal"
         return None
+
+
+def _inode(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccgbo.errors import StorageError
+from ccgbo.storage.anchor import Anchor, let_go
 from ccgbo.storage.location import Identity
 from ccgbo.storage.schema import create_tables, version_of
 
+BUSY_SECONDS = 600.0  # a writer waits this long for the others; a suggestion takes far less
 WAIT_SECONDS = 600.0  # for somebody else who creates the file or switches it to WAL
 Stamp = tuple[Identity | None, int]
 
 LONGEST_CELL = 64_000_000  # bytes; a file that somebody sends must not fill the memory with one cell
+
+
+@dataclass(slots=True)
+class Link:
+    """An open connection and the file it was opened on."""
+
+    connection: sqlite3.Connection
+    snapshot: Stamp | None = None  # of what it is a copy in memory, for a reader that may not write beside the file
+    identity: Identity | None = None  # of the file, unless it is a copy
+    anchor: Anchor | None = None  # what keeps its locks
+
+    def close(self) -> None:
+        let_go(self.anchor, self.connection)
 
 
 def open_to_write(file: Path, path: str, *, create: bool) -> sqlite3.Connection:
@@ -85,6 +102,22 @@ def open_snapshot(file: Path, path: str) -> tuple[sqlite3.Connection, Stamp]:
             source.close()
         copy.close()
         time.sleep(0.01)
+
+
+def begin_step(connection: sqlite3.Connection, statement: str) -> None:
+    """Start a transaction and take its locks. SQLite's own wait grows to 0.1 s between two looks: too long here."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(statement)
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if not name_of(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                raise
+            time.sleep(random.uniform(0.001, 0.004))
 
 
 def stamp_of(file: Path) -> Stamp:

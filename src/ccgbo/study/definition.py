@@ -133,7 +133,11 @@ def reopen(row: StudyRow, given: Given, address: str) -> Definition:
     ):
         with reading(place_of(address, row.name, column)):
             read()
-    _check("direction", row, given.direction, row.direction)
+    if given.direction not in (None, row.direction):
+        raise SettingError(
+            f"direction must be that of the study {row.name!r}, which is to {row.direction}, got {given.direction!r}. "
+            "Another name= makes a new study."
+        )
     _check("seed", row, given.seed, row.seed)
     space, has_constraint = _reopen_space(row, given)
     settings, has_acquisition = _reopen_settings(row, given)
@@ -148,7 +152,7 @@ def _reopen_space(row: StudyRow, given: Given) -> tuple[Space, bool]:
     if given.space is not None:
         full = as_space(given.space, given.constraint)
         if _plain(storable_space(full)) != row.space:
-            raise _differs("space", row, full, stored)
+            raise _space_differs(row, full, stored)
     else:
         full = as_space(stored, given.constraint)
         linear = [c for c in full.constraints[len(stored.constraints) :] if c not in predicates_of(full)]
@@ -196,6 +200,20 @@ def _differs(name: str, row: StudyRow, given: Any, stored: Any) -> SettingError:
         f"{name} must be that of the study {row.name!r}, {stored!r}, or be left out; got {given!r}. "
         "Another name= makes a new study."
     )
+
+
+def _space_differs(row: StudyRow, given: Space, stored: Space) -> SettingError:
+    """Names the first parameter that is not the same."""
+    for name in [*stored, *given]:
+        if name not in given or name not in stored or given[name] != stored[name]:
+            was, now = (repr(space[name]) if name in space else "no such parameter" for space in (stored, given))
+            return SettingError(
+                f"space must be that of the study {row.name!r}, or be left out; parameter {name!r} differs: "
+                f"the study has {was}, got {now}. Another name= makes a new study."
+            )
+    if list(given) != list(stored):
+        return _differs("space", row, list(given), list(stored))
+    return _differs("constraint", row, list(given.constraints), list(stored.constraints))
 
 
 def _plain(data: Any) -> Any:

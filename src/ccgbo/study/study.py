@@ -17,7 +17,7 @@ from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
 from ccgbo.records import Direction, Result, Trial
-from ccgbo.running import OnError, run
+from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space
 from ccgbo.storage import Unit, open_store
 from ccgbo.study.definition import (
@@ -31,7 +31,7 @@ from ccgbo.study.definition import (
 from ccgbo.study.reader import StudyReader
 from ccgbo.study.source import StudySource
 from ccgbo.study.steps import add_told, pending, release, take
-from ccgbo.validation import whole_number
+from ccgbo.validation import optional_whole_number, whole_number
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class Study(StudyReader):
         check_keywords(settings, Study, SettingsOptions)
         check_arguments(name, heartbeat, if_exists)
         self.heartbeat = heartbeat
-        self._threads = threads
+        self._threads = optional_whole_number("threads", threads)
         self._given = Given(
             space=space,
             direction=direction,
@@ -188,11 +188,11 @@ class Study(StudyReader):
         *,
         n_workers: int | None = None,
         executor: Executor | None = None,
-        timeout: float | None = None,
+        timeout: Any = None,
         target: float | None = None,
         patience: int | None = None,
         progress: bool = True,
-        callback: Callable[[Any, Trial], Any] | None = None,
+        callback: Callback | None = None,
         on_error: OnError = "record",
     ) -> Result:
         """Evaluate ``f(**params)`` at suggestions of this study.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ccgbo.engine.settings_io import storable_space
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
+from ccgbo.files import replacing
 from ccgbo.frames import COLUMNS, times
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.shorthand import from_optuna
@@ -52,9 +53,10 @@ def export_study(study: Study, path: str | os.PathLike[str], *, format: str | No
     kind = format or path.suffix.lstrip(".").lower()
     check_format(kind)
     try:
-        if kind == "parquet":
-            return _write_parquet(study, path)
-        path.write_bytes((to_csv(study) if kind == "csv" else to_json(study)).encode("utf-8", "surrogatepass"))
+        with replacing(path) as draft:
+            if kind == "parquet":
+                return _write_parquet(study, draft)
+            draft.write_bytes((to_csv(study) if kind == "csv" else to_json(study)).encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise SettingError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
     return len(study.trials)

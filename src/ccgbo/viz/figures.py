@@ -1,7 +1,6 @@
 """Figures of a run: each function draws on the axes it is given or makes its own, and returns them.
 
-``source`` is an ``Optimizer`` or a ``Study``; the functions that only need trials and a
-direction also take a ``Result``.
+``source`` is an ``Optimizer``, a ``Study`` or a ``Result``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from ccgbo.arrays import Array
 from ccgbo.errors import NoObservationsError, SettingError
 from ccgbo.plotting import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
-from ccgbo.records import NO_VALUE, Direction, Trial
+from ccgbo.records import NO_VALUE, Direction, Result, Trial
 from ccgbo.space import Space
 from ccgbo.viz.axes import labels_of, place, searched
 from ccgbo.viz.importance import importance
@@ -121,10 +120,12 @@ def _band(ax: Axes, curves: Array, label: str, color: str) -> None:
         ax.fill_between(steps, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
 
 
-def plot_parallel(source: HasSpace, *, parameters: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+def plot_parallel(
+    source: HasSpace | Result, *, parameters: Sequence[str] | None = None, ax: Axes | None = None
+) -> Axes:
     """Every complete trial as a line across its parameters; the better its value, the darker and the later drawn."""
     ax = one_axes(ax)
-    space = source.space
+    space = source.optimizer().space if isinstance(source, Result) else source.space
     names = list(parameters) if parameters is not None else searched(space)
     for name in names:
         if name not in space:

@@ -59,6 +59,7 @@ def study_payload(
             "state": [t.state for t in shown],
             "value": [_finite(t.value) for t in shown],
             "error": {t.id: t.error for t in shown if t.error},
+            "reason": {t.id: t.reason for t in shown if t.error},
             "why": {t.id: str(t.explanation) for t in shown if t.explanation and t.explanation.mean is not None},
             "at": [_column(key, p, shown) for key, p in space.items()],
         },

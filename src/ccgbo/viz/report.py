@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.errors import StorageError
+from ccgbo.files import replacing
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.model_view import Source, optimizer_of
@@ -27,7 +28,8 @@ def write_report(source: Source, path: str | os.PathLike[str], *, title: str | N
     target = Path(path)
     text = report_html(source, title=title)
     try:
-        target.write_text(text, encoding="utf-8")
+        with replacing(target) as draft:
+            draft.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write the report {str(target)!r}: {error.strerror}.") from None
     return target

@@ -242,7 +242,7 @@
       const i = row.has(id) ? row.get(id) : trials.id.length;
       for (const key of ["id", "state", "value"]) trials[key][i] = news[key][k];
       trials.at.forEach((column, j) => { column[i] = news.at[j][k]; });
-      for (const key of ["error", "why"]) {
+      for (const key of ["error", "reason", "why"]) {
         if (id in news[key]) trials[key][id] = news[key][id];
         else delete trials[key][id];
       }
@@ -275,7 +275,7 @@
     const data = update(study, analysis);
     bench.update(data);
     const option = chooser.options[chooser.selectedIndex];
-    if (option) say(option, titleOf(name, data.complete().length));
+    if (option) say(option, titleOf(name, data.trials.id.length));
   }
 
   async function lookAndSay() {
@@ -305,7 +305,7 @@
   async function listStudies() {
     const found = await get("/api/studies");
     const names = found.studies.map((s) => s.name);
-    const titles = found.studies.map((s) => titleOf(s.name, s.n_complete));
+    const titles = found.studies.map((s) => titleOf(s.name, s.n_trials));
     document.title = `${found.file} · ccgbo`;
     if (current === null && names.length) {
       const wanted = new URLSearchParams(location.search).get("study");

@@ -50,6 +50,12 @@ ccgbo.plots = (() => {
     return a.log ? { ...out, type: "log", exponentformat: "power", dtick: 1 } : out;
   }
 
+  // In a small plot: room beside the outer ones, or the label of the last is left out.
+  function choices(labels) {
+    const most = Math.max(6, Math.floor(36 / labels.length));
+    return { ticktext: labels.map((text) => short(text, most)), range: [-0.5, labels.length - 0.5] };
+  }
+
   function dots(data, x, y, ids, scale = 1) {
     const credit = ids.map((id) => data.creditOf(id));
     return {
@@ -175,7 +181,7 @@ ccgbo.plots = (() => {
     }
     return [traces, layout({
       margin: { l: 48, r: 8, t: 6, b: 40 },
-      xaxis: { ...axisOf(x), anchor: "y2" },
+      xaxis: { ...axisOf(x), ...(x.labels.length ? choices(x.labels) : {}), anchor: "y2" },
       yaxis: { domain: [0.36, 1], range: cut.window },
       yaxis2: { domain: [0, 0.28], range: [-0.06, 1.1], gridcolor: "#e8ebef", zeroline: false, tickvals: [0, 1], automargin: true },
     })];

@@ -102,11 +102,13 @@ ccgbo.Table = (() => {
         const cells = this.columns.map(([key]) => el("td", { class: this.numeric(key) ? "num" : "" }));
         cells[1].append(el("span"));
         const error = el("span", { class: "error" });
+        const more = el("button", { type: "button", "aria-label": `whole error of trial ${id}`,
+          onclick: () => this.tell(`How trial ${id} failed`, this.data.trials.error[id]) }, "whole error");
         const why = this.data.trials.why[id];
-        const button = why ? el("button", { type: "button", "aria-label": `why suggested? trial ${id}`, onclick: () => this.explain(id, why) }, "why suggested?") : null;
-        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, button)), cells, error });
+        const button = why ? el("button", { type: "button", "aria-label": `why suggested? trial ${id}`, onclick: () => this.tell(`Why was trial ${id} suggested?`, why) }, "why suggested?") : null;
+        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, button)), cells, error, more });
       }
-      const { row, cells, error } = this.lines.get(id);
+      const { row, cells, error, more } = this.lines.get(id);
       this.columns.forEach(([key, , get, show], i) => {
         const value = get(id);
         if (key === "state") {
@@ -116,11 +118,15 @@ ccgbo.Table = (() => {
           say(cells[i], value === null ? "–" : key === "credit" ? value.toFixed(2) : number(show ? show(id) : value));
         }
       });
-      say(error, this.data.trials.error[id] || "");
+      const [whole, reason] = [this.data.trials.error[id] || "", this.data.trials.reason[id] || ""];
+      say(error, reason);
+      if (whole.trim().split("\n").length < 3) more.remove();  // of two lines the reason has both
+      else if (!more.isConnected) error.after(more);
       return row;
     }
-    explain(id, why) {
-      fill(this.dialog, el("h2", null, `Why was trial ${id} suggested?`), el("pre", null, why),
+    tell(title, text) {
+      this.dialog.setAttribute("aria-label", title);
+      fill(this.dialog, el("h2", null, title), el("pre", null, text),
         el("form", { method: "dialog" }, el("button", { class: "primary" }, "close")));
       this.dialog.showModal();
     }

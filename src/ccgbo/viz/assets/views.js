@@ -19,13 +19,18 @@ Object.assign(ccgbo, (() => {
     return el("div", { class: "tile" }, el("div", { class: "label" }, name), el("div", { class: "value" }, value), el("div", { class: "more" }, more));
   }
 
+  // What stands where the model has said nothing yet.
+  function waiting(data) {
+    return data.complete().length ? data.analysis.message || "being computed …" : "needs a value";
+  }
+
   function tiles(node, data) {
     const { study, analysis } = data;
     const states = { complete: 0, pending: 0, failed: 0 };
     for (const state of study.trials.state) states[state] += 1;
     const best = study.best === null ? null : data.value(study.best);
     const rec = analysis.recommended;
-    const wait = states.complete ? "being computed …" : "needs a value";
+    const wait = waiting(data);
     fill(
       node,
       tile("best value", number(best), best === null ? "no value yet" : `trial ${study.best}, ${study.direction}d`),
@@ -50,7 +55,7 @@ Object.assign(ccgbo, (() => {
   function story(node, data) {
     const told = data.analysis.story;
     if (!told) {
-      fill(node, el("p", { class: "note" }, data.analysis.message || "The credits are being computed …"));
+      fill(node, el("p", { class: "note" }, waiting(data)));
       return;
     }
     fill(
@@ -144,12 +149,12 @@ Object.assign(ccgbo, (() => {
         const turned = this.maps.find((m) => m.x.name === y && m.y.name === x);
         if (turned) cut = transpose(turned);
       }
-      const { maps, message, recommended } = this.data.analysis;
+      const { maps, recommended } = this.data.analysis;
       const rec = recommended && this.data.row.has(recommended.id) ? new Map(this.data.params(recommended.id)) : new Map();
       say(this.note, cut
         ? `The other parameters are held at the ${rec.has(x) && rec.has(y) ? "recommended point" : "best predicted evaluation that has both"}; dots are the observations, sized by credit.`
         : maps ? "A map needs two parameters that some evaluation has both of." : "");
-      this.plot.set(() => (cut ? map(this.data, cut, chosen(this.layer)) : blank(maps ? "" : message || "being computed …")));
+      this.plot.set(() => (cut ? map(this.data, cut, chosen(this.layer)) : blank(maps ? "" : waiting(this.data))));
     }
   }
 
@@ -227,8 +232,8 @@ Object.assign(ccgbo, (() => {
         ...(acts ? [["line green", "acquisition with credit"], ["line green dotted", "without credit"]] : [["line green", "acquisition"]])));
       plots.progress.set(() => progress(data));
       plots.parallel.set((width) => parallel(data, width));
-      const { over_time, importance: shares, message } = data.analysis;
-      const wait = message || "being computed …";
+      const { over_time, importance: shares } = data.analysis;
+      const wait = waiting(data);
       plots.overTime.set(() => (over_time ? overTime(over_time) : blank(wait)));
       plots.importance.set(() => (shares ? importance(shares) : blank(wait)));
       mapView.update(data);

@@ -352,12 +352,21 @@ def test_nothing_in_a_study_reaches_the_terminal_as_a_command(folder: Path, here
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", out + err), line
 
 
+def test_a_failure_has_its_reason_and_an_option_that_nobody_knows_is_no_value(folder: Path, here: Any) -> None:
+    with study_in(folder) as study:
+        study.ask(2)
+    assert "--reason says why a trial --failed" in here("tell", "tune.db", 0, 1.5, "--reason", "spilt", code=2)[1]
+    here("tell", "tune.db", 0, "--failed", "--reason", "spilt")
+    assert "spilt" in here("show", "tune.db")[0]
+    assert "No such option '--faild'" in here("tell", "tune.db", 1, "--faild", code=2)[1]
+
+
 def test_a_value_may_have_a_decimal_comma_and_one_trial_is_one(folder: Path, here: Any) -> None:
     with study_in(folder) as study:
         study.ask(3)
     assert here("tell", "tune.db", 2, "71,5")[0].startswith("trial 2: 71.5")
     assert here("tell", "tune.db", 1, "-0,5")[0].startswith("trial 1: -0.5")
-    assert "'1,234.5' is not a valid float" in here("tell", "tune.db", 0, "1,234.5", code=2)[1]
+    assert "VALUE must be a number, got '1,234.5'" in here("tell", "tune.db", 0, "1,234.5", code=2)[1]
     assert here("export", "tune.db", "out.csv")[0] == "wrote 3 trials to out.csv\n"
 
 
@@ -455,7 +464,7 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
         (["init", "new.db", "--space", "nowhere.toml"], 1, "cannot read the space file 'nowhere.toml'"),
         (["init", "tune.db", "--space", "space.toml"], 1, "already has a study 'default'"),
         (["tell", "tune.db", "0"], 2, "give either a VALUE or --failed"),
-        (["tell", "tune.db", "0", "high"], 2, "'high' is not a valid float"),
+        (["tell", "tune.db", "0", "high"], 2, "VALUE must be a number, got 'high'"),
         (["tell", "tune.db", "99", "1.0"], 1, "there is no trial 99 in 'tune.db'"),
         (["run", "tune.db", "-n", "5"], 2, "Missing argument 'COMMAND...'"),
         (["run", "tune.db", "-n", "5", "--", "echo", "{lr}"], 1, "{lr} in '{lr}' must be a parameter of the space"),

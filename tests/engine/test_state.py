@@ -216,3 +216,20 @@ def test_catching_up_with_another_worker_equals_having_done_it_all() -> None:
 def test_a_seed_that_cannot_be_says_why(seed: Any) -> None:
     with pytest.raises(SettingError, match="seed must be None or a whole number >= 0"):
         make("box", seed=seed)
+
+
+@pytest.mark.parametrize("missing", ["rng", "design", "iteration", "fit", "trials", "told"])
+def test_a_state_with_a_part_missing_names_it_and_changes_nothing(missing: str) -> None:
+    optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    optimizer.tell(optimizer.ask(), 1.0)
+    before = optimizer.state_dict()
+    state = {key: value for key, value in before.items() if key != missing}
+    with pytest.raises(SettingError, match=rf"state must have '{missing}'"):
+        optimizer.load_state_dict(state)
+    assert optimizer.state_dict() == before
+
+
+@pytest.mark.parametrize("state", [None, 5, "state", []])
+def test_a_state_is_a_mapping(state: Any) -> None:
+    with pytest.raises(SettingError, match="state must be a mapping as state_dict gives it"):
+        Optimizer({"x": (0.0, 1.0)}).load_state_dict(state)

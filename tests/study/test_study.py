@@ -117,15 +117,19 @@ def test_opening_with_the_same_arguments_is_welcome(path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"space": {"x": (0.0, 2.0), "y": (0.0, 1.0)}}, "space must be that of the study 'default'"),
-        ({"direction": "minimize"}, "direction must be that of the study 'default', 'maximize', or be left out"),
+        ({"space": {"x": (0.0, 2.0), "y": (0.0, 1.0)}}, "parameter 'x' differs: .* high=1.0.*, got .* high=2.0"),
+        ({"space": {"x": (0.0, 1.0)}}, "parameter 'y' differs: .* got no such parameter"),
+        (
+            {"direction": "minimize"},
+            "direction must be that of the study 'default', which is to maximize, got 'minimize'",
+        ),
         ({"seed": 4}, "seed must be that of the study 'default', 3"),
         ({"preset": "paper"}, "preset must be that of the study 'default', 'default'"),
         ({"acquisition": "ei"}, "acquisition must be that of the study"),
         ({"credit": {"tau": 99.0}}, "credit must be that of the study"),
         ({"preset": ccgbo.Settings(n_initial=77)}, "n_initial must be that of the study"),
         ({"prior": {"x": ccgbo.NormalPrior(0.5, 0.1)}}, "prior must be that of the study"),
-        ({"constraint": ccgbo.LinearConstraint({"x": 1.0}, upper=0.5)}, "space must be that of the study"),
+        ({"constraint": ccgbo.LinearConstraint({"x": 1.0}, upper=0.5)}, "constraint must be that of the study"),
         ({"constraint": bool}, "constraint must be that of the study"),
     ],
 )
@@ -208,6 +212,8 @@ def test_what_a_file_cannot_hold_is_passed_again(path: Path, name: str, given: A
     with ccgbo.Study(path, SPACE, seed=0, n_initial=4, **{name: given}) as study:
         fill(study, 6)
     with ccgbo.Study(path) as study:  # to look and to tell, nothing is missing
+        assert study.best_value == max(t.value for t in study.trials if t.value is not None)
+        assert study.best_params == study.best_trial.params
         assert len(study.credits()) == 6
         with pytest.raises(ccgbo.SettingError, match=f"parts that a file cannot hold: open it with {name}= again"):
             study.ask()

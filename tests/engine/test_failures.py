@@ -257,6 +257,14 @@ def test_a_data_frame_is_prior_data() -> None:
     json.dumps(opt.state_dict(), allow_nan=False)
 
 
+def test_the_data_frame_of_a_run_is_prior_data_of_another() -> None:
+    first = ccgbo.maximize(lambda x, n: x + n, {"x": (0.0, 1.0), "n": (1, 3)}, 6, seed=0, progress=False)
+    frame = first.to_dataframe()
+    second = ccgbo.Optimizer({"x": (0.0, 1.0), "n": (1, 3)}, seed=1)
+    second.tell_many(frame, frame["value"])
+    assert [(t.params, t.value) for t in second.trials] == [(t.params, t.value) for t in first.trials]
+
+
 def test_an_inactive_parameter_is_a_missing_value_in_a_data_frame() -> None:
     space = {
         "kind": ["net", "tree", None],

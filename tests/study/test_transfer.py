@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -444,3 +446,31 @@ def test_optuna_studies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ccgbo.SettingError, match="cannot load an Optuna study"):
         load_optuna(f"sqlite:///{tmp_path / 'empty.db'}", "none")
     assert study.trials == ()
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.json", "x.parquet", "x.html", "x.toml"])
+def test_a_disk_that_is_full_leaves_the_old_file_as_it_was(tmp_path: Path, name: str) -> None:
+    code = """
+import resource, signal, sys
+from pathlib import Path
+import ccgbo
+from ccgbo.study.transfer import export_study
+from ccgbo.viz import write_report
+path = Path(sys.argv[1])
+study = ccgbo.Study(path.parent / "s.db", {"x": (0.0, 1.0)}, seed=0)
+study.tell(study.ask(), 1.0)
+write = {".html": write_report, ".toml": lambda s, p: ccgbo.save_space(s.space, p)}.get(path.suffix, export_study)
+write(study, path)
+before = path.read_bytes()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))  # bytes of any file from here on
+try:
+    write(study, path)
+except ccgbo.CcgboError as error:
+    print("cannot write" in str(error), path.read_bytes() == before)
+print(sorted(p.name for p in path.parent.iterdir() if not p.name.startswith("s.db")) == [path.name])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / name)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True True\nTrue\n"

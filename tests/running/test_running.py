@@ -234,7 +234,7 @@ def returns_nothing(x: float, y: float) -> None:
         (takes_a_dict, r"TypeError: .*; for a function of one dictionary give lambda \*\*params: f\(params\)"),
         (takes_a_trial, r"TypeError: .*passed by name: f\(x=…, y=…\); for a function of one dictionary"),
         (returns_nothing, "the objective returned None: is a return missing\\?"),
-        (lambda x, y: "high", "TellError: value must be a number, got 'high'"),  # noqa: ARG005
+        (lambda x, y: "high", "what the objective returned is refused: value must be a number, got 'high'"),  # noqa: ARG005
     ],
 )
 def test_a_run_whose_first_five_trials_fail_alike_stops_and_says_why(objective: Any, says: str) -> None:
@@ -617,6 +617,27 @@ def test_ctrl_c_pressed_again_and_again_returns_the_result(tmp_path: Path, kind:
     assert (process.returncode, out, err) == (0, f"interrupted {['pending'] * n}\n", "")
 
 
+def test_ctrl_c_while_the_result_is_on_its_way_does_not_take_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pressed(MemorySource):
+        def result(self, stopped: str) -> ccgbo.Result:
+            signal.raise_signal(signal.SIGINT)
+            return super().result(stopped)
+
+    assert len(quiet(Pressed(ccgbo.Optimizer(SPACE, seed=0), 2), f).trials) == 2
+    close = ccgbo.Study.close
+
+    def pressed(study: ccgbo.Study) -> None:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGINT)
+        close(study)
+
+    monkeypatch.setattr(ccgbo.Study, "close", pressed)
+    assert len(ccgbo.maximize(f, SPACE, 2, seed=0, study=tmp_path / "s.db", progress=False).trials) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 # -- what is printed
 
 
@@ -744,6 +765,15 @@ def test_a_bar_of_the_objectives_own_is_left_alone() -> None:
     lines = lines_on_screen(Screen(code, 100).read())
     assert len(lines) == 1
     assert " 3/3 [" in lines[0]
+
+
+def test_a_run_that_is_over_has_no_time_left() -> None:
+    code = (
+        "import ccgbo, time\n"
+        "ccgbo.maximize(lambda x: time.sleep(0.1) or x, {'x': (0.0, 1.0)}, 9, seed=0, callback=lambda *_: True)"
+    )
+    lines = lines_on_screen(Screen(code, 100).read())
+    assert re.search(r" 1/9 \[00:\d\d, best", lines[-1])
 
 
 def test_a_notebook_has_one_bar_that_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
