@@ -374,7 +374,8 @@ def test_a_run_says_which_trials_wait_for_a_value_by_hand(folder: Path, here: An
     with study_in(folder) as study:
         study.ask(2)
     out, _ = here("run", "tune.db", "-n", 5, "--quiet", "--timeout", "1h", "--", "echo", "1")
-    assert out.splitlines()[-1] == "3 of 5; 2 wait for a value by hand: ccgbo tell tune.db 0 VALUE"
+    assert out.startswith("Result: 3 trials (2 trials of 5 without a value, asked by hand)")
+    assert out.splitlines()[-1] == "tell their values: ccgbo tell tune.db 0 VALUE"
     assert (
         "'soon' is neither a number of seconds" in here("run", "tune.db", "-n", 6, "--timeout", "soon", "x", code=2)[1]
     )

@@ -16,7 +16,7 @@ from ccgbo.cli.table import table
 from ccgbo.cli.values import DURATION, NUMBER
 from ccgbo.errors import UnknownTrialError
 from ccgbo.records import Result, best_of
-from ccgbo.running import GO_ON, INTERRUPTED
+from ccgbo.running import BY_HAND, GO_ON, INTERRUPTED
 from ccgbo.study import Study
 
 KEEP_GOING = "--keep-going"
@@ -118,7 +118,7 @@ def run(
             program.check()
             _end_at_signals(program)
             result = study.run(program, n_trials, progress=not quiet, on_error=on_error, **options)
-        _report(result, study, n_trials)
+        _report(result, study)
 
 
 def _end_at_signals(program: Command) -> None:
@@ -133,20 +133,16 @@ def _end_at_signals(program: Command) -> None:
             signal.signal(getattr(signal, name), end)
 
 
-def _report(result: Result, study: Study, n_trials: int) -> None:
+def _report(result: Result, study: Study) -> None:
     result = replace(result, stopped=result.stopped.replace(GO_ON, KEEP_GOING))
     click.echo(repr(result))
     if result.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     if KEEP_GOING in result.stopped:
         raise click.ClickException(f"stopped: {result.stopped}.")
-    waiting = [t.id for t in result.trials if t.state == "pending" and t.origin != "external"]
-    if result.stopped == "all trials done" and waiting:
-        n = sum(t.state != "pending" and t.origin != "external" for t in result.trials)
-        click.echo(
-            f"{n} of {n_trials}; {len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for a value by hand: "
-            f"ccgbo tell {study.path} {waiting[0]} VALUE"
-        )
+    if BY_HAND in result.stopped:
+        waiting = next(t.id for t in result.trials if t.state == "pending" and t.origin != "external")
+        click.echo(f"tell their values: ccgbo tell {study.path} {waiting} VALUE")
 
 
 @click.command()

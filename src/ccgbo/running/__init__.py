@@ -11,10 +11,11 @@ display.py     what each of these says
 
 from ccgbo.running.evaluation import CannotEvaluate, Reported
 from ccgbo.running.limits import CtrlC, seconds
-from ccgbo.running.loop import GO_ON, INTERRUPTED, Callback, OnError, run
+from ccgbo.running.loop import BY_HAND, GO_ON, INTERRUPTED, Callback, OnError, run
 from ccgbo.running.sources import MAX_ATTEMPTS, MemorySource, Source, Tally
 
 __all__ = [
+    "BY_HAND",
     "GO_ON",
     "INTERRUPTED",
     "MAX_ATTEMPTS",

@@ -28,6 +28,7 @@ OnError = Literal["record", "continue", "raise"]
 Callback = Callable[[Any, Trial], Any]
 
 INTERRUPTED = "interrupted"
+BY_HAND = "asked by hand"
 GO_ON = 'on_error="continue"'  # how to go on although the first trials all failed
 POLL_SECONDS = 0.2  # between looks at the clock and at Ctrl-C while evaluations run
 IDLE_BREAKS = 3  # times that a pool may break before it evaluates anything
@@ -121,7 +122,7 @@ class Loop:
             nothing_left = self._fill() if self._stopped is None else True
             if not self._running:
                 if self._stopped is not None or nothing_left:
-                    return self._stopped or "all trials done"
+                    return self._stopped or self._end()
                 time.sleep(POLL_SECONDS)  # another process holds the last trials and may yet release them
                 self._limits.count(self._source.tally())
                 continue
@@ -129,6 +130,11 @@ class Loop:
             for future in sorted(finished, key=lambda future: self._running[future].trial.id):
                 if future in self._running:  # a pool that breaks takes all of them
                     self._finish(future, self._running[future].trial)
+
+    def _end(self) -> str:
+        tally = self._source.tally()
+        left = tally.total - tally.done
+        return "all trials done" if left <= 0 else f"{count(left, 'trial')} of {tally.total} without a value, {BY_HAND}"
 
     def close(self) -> None:
         """Whatever is still running when the loop ends will not be told here."""
