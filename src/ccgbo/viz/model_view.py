@@ -183,7 +183,8 @@ class ModelView:
         return result
 
     def _in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        return self.to_user_units(mean), std * self.model.outcome.slope(mean)
+        value, deviation = self.model.in_user_units(mean, std)
+        return self._sign * value, deviation
 
     def _field(self, F: Array) -> Array:
         """pi(x), shown even where ``strength=0`` keeps it from acting."""
