@@ -371,6 +371,20 @@ def test_the_entry_points_show_their_options_to_editors(entry: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("documented", "signature"),
+    [
+        (ccgbo.maximize, ccgbo.maximize),
+        (ccgbo.Study.run, ccgbo.Study.run),
+        (ccgbo.Study, ccgbo.Study.__init__),
+    ],
+)
+def test_help_documents_every_argument(documented: Any, signature: Any) -> None:
+    section = inspect.getdoc(documented).split("Parameters\n----------\n")[1]  # type: ignore[union-attr]
+    names = [line.lstrip("*") for line in section.splitlines() if line and not line.startswith(" ")]
+    assert names == [name for name in inspect.signature(signature).parameters if name != "self"]
+
+
 def test_the_page_on_settings_names_every_field() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     for cls in SETTINGS_CLASSES:

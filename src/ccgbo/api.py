@@ -41,16 +41,42 @@ def maximize(
     >>> result = maximize(lambda x, y: -((x - 1) ** 2) - y**2, {"x": (-5.0, 5.0), "y": (-5.0, 5.0)}, n_trials=30)
     >>> result.best_params
 
-    ``study``, a file or an open ``ccgbo.Study``, keeps the optimisation.
-
     In memory ``n_trials`` new trials are made; with a study it is the total of suggestions that the study shall have,
     told or failed, so that the same call made again, after Ctrl-C or a crash, does the rest.
 
-    ``n_workers`` evaluations run at a time, in threads or in the ``executor``. The run stops early after ``timeout``
-    (seconds, or a text such as "30min"), at a value as good as ``target``, after ``patience`` trials without a better
-    one, or when ``callback(optimizer or study, trial)`` returns something true. An exception of ``f`` is recorded as a
-    failed trial; if the first five trials all fail the same way the run stops, unless ``on_error="continue"``, and
-    ``on_error="raise"`` stops at the first. The rest are the options of ``ccgbo.Optimizer``.
+    Parameters
+    ----------
+    f
+        The objective, called with the params by name; it returns one number.
+    space
+        What to search: a ``Space``, or a mapping of names to parameters.
+    n_trials
+        New trials in memory, the total with a study.
+    seed
+        Makes the run repeatable; None draws one.
+    study
+        A file, or an open ``ccgbo.Study``, that keeps the optimisation; None keeps it in memory.
+    name
+        The name of the study in that file.
+    n_workers
+        Evaluations at a time, in threads or in the ``executor``; None: one, or as many as the executor has.
+    executor
+        A ``concurrent.futures.Executor`` that evaluates, such as a process pool.
+    timeout
+        Seconds, or a text such as "30min", after which no trial is started.
+    target
+        A value at which, or at a better one, the run stops.
+    patience
+        Trials without a better value after which the run stops.
+    progress
+        Whether progress is shown.
+    callback
+        ``callback(optimizer or study, trial)`` is called after each trial; something true stops the run.
+    on_error
+        "record" makes an exception of ``f`` a failed trial and stops if the first five all fail the same way,
+        "continue" never stops for it, "raise" stops at the first.
+    **settings
+        The options of ``ccgbo.Optimizer``: preset, constraint, prior, threads and every field of ``Settings``.
     """
     check_keywords(settings, maximize, OptimizerOptions)
     with _source("maximize", space, n_trials, study, name, seed=seed, **settings) as source:

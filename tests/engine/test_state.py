@@ -206,7 +206,7 @@ def test_catching_up_with_another_worker_equals_having_done_it_all() -> None:
         left.ask()
         if len(left.pending) > 1:
             tell(left, left.pending[0])
-        order = {trial_id: i for i, trial_id in enumerate(left._history.told)}
+        order = {trial_id: i for i, trial_id in enumerate(left._history.complete)}
         right.sync(sorted(left.trials, key=lambda t: order.get(t.id, -1)), left.state())
         left, right = right, left
     assert log_of(left) == log_of(alone)

@@ -68,9 +68,9 @@ def test_the_exchangeable_prior_is_the_gaussian_it_says_it_is(
     cov = np.diag(np.where(marks, 0.8, number_sd) ** 2) + 1.0 * np.ones((4, 4))
     normal = multivariate_normal(np.full(4, -0.7 + 0.5 * math.log(4)), cov)
     reference = normal.logpdf(normal.mean) - normal.logpdf(x)
-    energy, gradient = prior.energy(x, marks, trend=trend)
+    energy, gradient = prior.neg_log_density(x, marks, trend=trend)
     assert energy == pytest.approx(reference, rel=1e-10)
-    expected = approx_fprime(x, lambda t: prior.energy(t, marks, trend=trend)[0], 1e-7)
+    expected = approx_fprime(x, lambda t: prior.neg_log_density(t, marks, trend=trend)[0], 1e-7)
     np.testing.assert_allclose(gradient, expected, atol=1e-5)
 
 
@@ -91,16 +91,16 @@ def test_over_a_trend_parameters_are_told_apart_sooner(rng: np.random.Generator)
 def test_the_exchangeable_prior_costs_a_common_shift_less_than_a_split() -> None:
     prior, numbers = LengthscalePrior(), np.zeros(4, dtype=bool)
     mode = prior.mode(4)
-    together = prior.energy(np.full(4, mode + 0.5), numbers, trend=False)[0]
-    apart = prior.energy(mode + np.array([0.5, -0.5, 0.5, -0.5]), numbers, trend=False)[0]
+    together = prior.neg_log_density(np.full(4, mode + 0.5), numbers, trend=False)[0]
+    apart = prior.neg_log_density(mode + np.array([0.5, -0.5, 0.5, -0.5]), numbers, trend=False)[0]
     assert together < 0.2 * apart
 
 
 def test_a_categorical_leaves_the_common_lengthscale_more_easily_than_a_number() -> None:
     prior = LengthscalePrior()
     x = np.full(4, prior.mode(4)) + np.array([0.0, 0.0, 0.0, 1.5])
-    choice = prior.energy(x, np.array([False, False, False, True]), trend=False)[0]
-    assert choice < 0.3 * prior.energy(x, np.zeros(4, dtype=bool), trend=False)[0]
+    choice = prior.neg_log_density(x, np.array([False, False, False, True]), trend=False)[0]
+    assert choice < 0.3 * prior.neg_log_density(x, np.zeros(4, dtype=bool), trend=False)[0]
 
 
 def test_the_high_dimensional_prior_grows_with_the_root_of_the_dimension() -> None:
@@ -155,4 +155,4 @@ def test_bad_settings_name_the_field_the_rule_and_the_value() -> None:
         EngineTuning(refit_growth=-1)
     with pytest.raises(SettingError, match=r"each_sd must be a number in \[0.001, 1000\], got 0"):
         LengthscalePrior(each_sd=0)
-    assert LogNormal(mean=0.0, sd=2.0).energy(2.0) == (0.5, 0.5)
+    assert LogNormal(mean=0.0, sd=2.0).neg_log_density(2.0) == (0.5, 0.5)

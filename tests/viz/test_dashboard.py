@@ -136,7 +136,7 @@ def test_what_a_new_analysis_has_not_reached_yet_is_kept_from_the_last(study_pat
 def test_an_analysis_that_breaks_leaves_a_message(
     study_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ccgbo.viz.payload.Lens", lambda _: 1 / 0)
+    monkeypatch.setattr("ccgbo.viz.payload.ModelView", lambda _: 1 / 0)
     assert list(analyse(study_path, "net", {})) == [{"message": "The analysis failed; the terminal says why."}]
     assert "ZeroDivisionError" in capsys.readouterr().err
 

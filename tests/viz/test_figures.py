@@ -88,68 +88,68 @@ def test_looking_changes_no_suggestion() -> None:
     assert looked_at.ask().params == twin.ask().params
 
 
-# -- the lens
+# -- the view
 
 
-def test_the_lens_shows_what_the_next_suggestion_is_explained_by() -> None:
+def test_the_model_view_shows_what_the_next_suggestion_is_explained_by() -> None:
     opt = run(Optimizer(MIXED, acquisition="ucb", seed=1), 16)
     opt.ask()  # pending: a fantasy in the acquisition
-    lens = viz.Lens(opt)
+    view = viz.ModelView(opt)
     trial = opt.ask()
-    seen, why = lens.at([trial.params]), trial.explanation
+    seen, why = view.at([trial.params]), trial.explanation
     assert why is not None
     assert seen.mean[0] == pytest.approx(why.mean)
     assert seen.std[0] == pytest.approx(why.std)
     assert seen.base[0] == pytest.approx(why.base)
     assert seen.weight[0] == pytest.approx(why.weight)
-    assert lens.proxy == pytest.approx(why.proxy)
+    assert view.proxy == pytest.approx(why.proxy)
 
 
-def test_where_acquisitions_take_turns_the_lens_shows_the_one_that_credit_weighs() -> None:
+def test_where_acquisitions_take_turns_the_model_view_shows_the_one_that_credit_weighs() -> None:
     opt = Optimizer(MIXED, acquisition=Alternate(exploit=LogEI(), explore=UCB(), period=3), seed=1)
     run(opt, 14)
     while opt.trials[-1].explanation.acquisition != "UCB":  # type: ignore[union-attr]
         trial = opt.ask()
         opt.tell(trial, score(trial.params))
-    lens = viz.Lens(opt)  # the next two suggestions are LogEI's
-    seen = lens.at([trial.params for trial in opt.trials])
+    view = viz.ModelView(opt)  # the next two suggestions are LogEI's
+    seen = view.at([trial.params for trial in opt.trials])
     assert np.ptp(seen.weight) > 0.0
     assert not np.allclose(seen.weighted, seen.base - seen.base.min())
 
 
 def test_no_point_of_a_slice_beats_the_suggestion() -> None:
     opt = toy_optimizer()
-    lens = viz.Lens(opt)
+    view = viz.ModelView(opt)
     trial = opt.ask()
-    found = lens.slice("x", m=401).layers.weighted.max()
-    assert lens.at([trial.params]).weighted[0] > 0.98 * found
+    found = view.slice("x", m=401).layers.weighted.max()
+    assert view.at([trial.params]).weighted[0] > 0.98 * found
 
 
-def test_the_lens_has_the_credits_of_the_optimizer(finished: Optimizer) -> None:
-    lens = viz.Lens(finished)
+def test_the_model_view_has_the_credits_of_the_optimizer(finished: Optimizer) -> None:
+    view = viz.ModelView(finished)
     rows = {row.trial_id: row.credit for row in finished.credits()}
-    assert {t.id: c for t, c in zip(lens.trials, lens.credits)} == rows
+    assert {t.id: c for t, c in zip(view.trials, view.credits)} == rows
 
 
-def test_the_lens_speaks_in_the_users_units_when_minimising() -> None:
+def test_the_model_view_speaks_in_the_users_units_when_minimising() -> None:
     opt = Optimizer({"x": Float(0.0, 1.0)}, direction="minimize", seed=0)
     points = np.linspace(0.0, 1.0, 8)
     opt.tell_many([{"x": float(x)} for x in points], [100.0 + 50.0 * (x - 0.3) ** 2 for x in points])
-    lens = viz.Lens(opt)
-    assert lens.observed[0] == pytest.approx(lens.values, abs=1.0)
-    assert lens.proxy < 101.0  # near the minimum, not the maximum of 124
-    assert lens.credits[int(np.argmin(lens.values))] > 0.8
+    view = viz.ModelView(opt)
+    assert view.observed[0] == pytest.approx(view.values, abs=1.0)
+    assert view.proxy < 101.0  # near the minimum, not the maximum of 124
+    assert view.credits[int(np.argmin(view.values))] > 0.8
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_band_lies_around_the_mean_and_holds_the_observations(direction: Any) -> None:
     values = [0.0, 0.9, 1.0, 1.1, 1.0, 0.95, -40.0]  # an outlier, so that the robust outcome bends
-    lens = viz.Lens(told(values, direction))
-    layers = lens.at([{"x": i / 10} for i in range(11)])
+    view = viz.ModelView(told(values, direction))
+    layers = view.at([{"x": i / 10} for i in range(11)])
     assert np.all(layers.low <= layers.mean)
     assert np.all(layers.mean <= layers.high)
     assert np.mean((layers.low[:7] <= values) & (values <= layers.high[:7])) >= 5 / 7
-    assert lens.window[0] < -40.0 < 1.1 < lens.window[1]
+    assert view.window[0] < -40.0 < 1.1 < view.window[1]
 
 
 def test_a_map_hides_what_the_constraints_forbid() -> None:
@@ -158,7 +158,7 @@ def test_a_map_hides_what_the_constraints_forbid() -> None:
     for _ in range(12):
         trial = opt.ask()
         opt.tell(trial, trial.params["a"])
-    grid = viz.Lens(opt).map("a", "b", m=11).layers.mean
+    grid = viz.ModelView(opt).map("a", "b", m=11).layers.mean
     forbidden = np.add.outer(np.linspace(0, 1, 11), np.linspace(0, 1, 11)) > 1.05
     assert np.array_equal(np.isnan(grid), forbidden)
 
@@ -170,16 +170,16 @@ def test_a_slice_along_a_conditional_parameter_goes_through_a_point_that_has_it(
         [{"kind": "a"}, {"kind": "b", "depth": 0.2}, {"kind": "b", "depth": 0.7}, {"kind": "b", "depth": 0.9}],
         [5.0, 1.0, 2.0, 0.0],
     )
-    cut = viz.Lens(opt).slice("depth", m=21)
+    cut = viz.ModelView(opt).slice("depth", m=21)
     assert cut.through["kind"] == "b"  # although "a" is the best
     assert np.ptp(cut.layers.mean) > 0.5
 
 
 def test_a_slice_through_a_given_point_passes_its_prediction(finished: Optimizer) -> None:
-    lens = viz.Lens(finished)
+    view = viz.ModelView(finished)
     through = {"rate": 0.01, "layers": 6, "kind": "gelu", "dropout": 0.5}
-    cut = lens.slice("layers", through=through)
-    assert cut.layers.mean[5] == pytest.approx(lens.at([through]).mean[0])
+    cut = view.slice("layers", through=through)
+    assert cut.layers.mean[5] == pytest.approx(view.at([through]).mean[0])
 
 
 def test_a_figure_before_any_value_says_so() -> None:
@@ -267,7 +267,7 @@ def test_two_hundred_trials_of_credit_over_time_take_seconds() -> None:
 def test_dots_grow_with_credit(finished: Optimizer) -> None:
     ax = viz.plot_map(finished, "rate", "dropout")
     sizes = ax.collections[1].get_sizes()
-    order = np.argsort(viz.Lens(finished).credits, kind="stable")
+    order = np.argsort(viz.ModelView(finished).credits, kind="stable")
     assert np.all(np.diff(sizes[order]) >= 0)
     assert sizes.max() > 5 * sizes.min()
 
@@ -322,7 +322,7 @@ def test_a_slide_has_larger_letters_than_a_column(finished: Optimizer) -> None:
 
 
 def test_the_illustration_shows_credit_moving_the_next_query_to_the_optimum() -> None:
-    layers = viz.Lens(toy_optimizer()).slice("x", m=401)
+    layers = viz.ModelView(toy_optimizer()).slice("x", m=401)
     x = layers.x.at
     best = x[np.argmax([toy(v) for v in x])]
     plain, guided = x[layers.layers.base.argmax()], x[layers.layers.weighted.argmax()]

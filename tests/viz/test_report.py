@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import ccgbo
 from ccgbo import Float, Optimizer, StorageError
 from ccgbo.study import Study
-from ccgbo.viz import Lens
+from ccgbo.viz import ModelView
 from ccgbo.viz.cli import report as report_command
 from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
 from ccgbo.viz.report import fill, inline_json, report_html, write_report
@@ -179,7 +179,7 @@ def test_of_many_observations_the_credits_over_time_have_those_with_the_most() -
 
 
 def test_the_story_names_the_most_credited_experiments_in_order(finished: Optimizer) -> None:
-    story = credit_story(Lens(finished))
+    story = credit_story(ModelView(finished))
     rows = sorted(finished.credits(), key=lambda row: -row.credit)[:5]
     assert [c.trial_id for c in story.chapters] == [row.trial_id for row in rows]
     assert story.headline.startswith("These five experiments carry the most information about the optimum")
@@ -187,17 +187,17 @@ def test_the_story_names_the_most_credited_experiments_in_order(finished: Optimi
 
 
 def test_the_story_gives_the_numbers_of_the_method(finished: Optimizer) -> None:
-    lens = Lens(finished)
-    top = int(lens.credits.argmax())
-    first = credit_story(lens).chapters[0]
-    mean, std = (float(part[top]) for part in lens.observed)
+    view = ModelView(finished)
+    top = int(view.credits.argmax())
+    first = credit_story(view).chapters[0]
+    mean, std = (float(part[top]) for part in view.observed)
     assert any(f"predicts {mean:.4g} ± {std:.2g}" in reason for reason in first.because)
-    assert any(f"{lens.gap[top]:.1f} standard deviations" in reason for reason in first.because)
+    assert any(f"{view.gap[top]:.1f} standard deviations" in reason for reason in first.because)
     assert any("the likeliest of all" in reason for reason in first.because)
 
 
 def test_the_story_counts_the_suggestions_that_leant_on_an_experiment(finished: Optimizer) -> None:
-    story = credit_story(Lens(finished), top=30)
+    story = credit_story(ModelView(finished), top=30)
     leant = [n.trial_id for t in finished.trials if t.explanation for n in t.explanation.neighbours]
     for chapter in story.chapters:
         said = [r for r in chapter.because if "neighbour of" in r]
@@ -208,10 +208,10 @@ def test_the_story_says_when_credit_is_off_or_says_nothing() -> None:
     off = Optimizer({"x": Float(0.0, 1.0)}, credit=False, seed=0)
     for i in range(8):
         off.tell({"x": i / 8}, float(i))
-    assert "switched off" in credit_story(Lens(off)).strength
+    assert "switched off" in credit_story(ModelView(off)).strength
     alone = Optimizer({"x": Float(0.0, 1.0)}, seed=0)
     alone.tell({"x": 0.5}, 1.0)
-    assert "says nothing yet" in credit_story(Lens(alone)).headline
+    assert "says nothing yet" in credit_story(ModelView(alone)).headline
 
 
 # -- how to reproduce it

@@ -26,6 +26,7 @@ from typing import Any
 from ccgbo.bench.methods import Method, get_method
 from ccgbo.bench.problems import PROBLEMS, problem_names
 from ccgbo.errors import SettingError
+from ccgbo.validation import whole_number
 
 KINDS = ("regret", "quality", "theory", "illustration")
 
@@ -76,9 +77,7 @@ class Experiment:
         if self.kind not in KINDS:
             raise SettingError(f"kind must be one of {list(KINDS)}, got {self.kind!r}.")
         for name, least in (("seeds", 1), ("first_seed", 0), ("iterations", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise SettingError(f"{name} must be a whole number >= {least}, got {value!r}.")
+            whole_number(name, getattr(self, name), at_least=least)
         if self.kind != "quality" and (self.noise is not None or not self.design):
             raise SettingError(f"noise and design belong to the kind 'quality', got kind {self.kind!r}.")
         if self.noise is not None and not self.noise >= 0.0:

@@ -52,7 +52,6 @@ def _look(searcher: EngineSearch) -> dict[str, Any]:
     model, credit = posterior(optimizer), optimizer.settings.credit
     x = GRID[:, None]
     mean, std = model.posterior.predict(x)
-    slope = float(model.outcome.slope(np.zeros(1))[0])
     alpha = mean + getattr(optimizer.settings.acquisition, "beta", 0.0) * std
     surplus = alpha - alpha.min()
     if credit.strength > 0.0:
@@ -61,9 +60,10 @@ def _look(searcher: EngineSearch) -> dict[str, Any]:
         factor = credit_factor(model.posterior, given, credit, len(rows) - N_INITIAL)
         surplus = surplus if factor is None else factor(x) * surplus
     seen = [(float(t.params["x1"]), float(t.value)) for t in optimizer.trials if t.value is not None]
+    user_mean, user_std = model.in_user_units(mean, std)
     return {
         "seen": seen,
-        "mean": model.outcome.inverse(mean).tolist(),
-        "std": (slope * std).tolist(),
-        "acquisition": (slope * surplus).tolist(),
+        "mean": user_mean.tolist(),
+        "std": user_std.tolist(),
+        "acquisition": model.in_user_units(np.zeros(len(surplus)), surplus)[1].tolist(),
     }

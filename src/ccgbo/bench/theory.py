@@ -78,7 +78,7 @@ def proxy_errors(model: Model, searcher: EngineSearch, optimum: float, rng: np.r
     F = space.features(U)
     free = movable(space, np.concatenate([U, space.from_features(gp.X)]))
     maxima = model.outcome.inverse(maximise_paths(paths, F, free, steps=PATH_STEPS).maxima)
-    widest = float(gp.predict(F)[1].max()) * float(model.outcome.slope(np.zeros(1))[0])
+    widest = float(model.in_user_units(np.zeros(1), gp.predict(F)[1].max(keepdims=True))[1][0])
     errors = {str(k): float(np.mean(np.abs(group_means(maxima, k) - optimum))) for k in GROUPS}
     return {"mean": float(maxima.mean() - optimum), "sd": float(maxima.std(ddof=1)), "error": errors, "S": widest}
 

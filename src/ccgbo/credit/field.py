@@ -30,7 +30,7 @@ from ccgbo.errors import SettingError
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric
 from ccgbo.surrogate.gp.posterior import GP
-from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated
+from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated, whole_number
 
 CDIST_LIMIT = 8192  # distances below which computing them all beats asking the tree
 BLOCK = 2**20  # distances that are held at once
@@ -212,8 +212,7 @@ def regret_factor(
     n: int, *, strength: float, tau: float, half_life: float, c_min: float = 0.1, c_max: float = 1.0
 ) -> float:
     """max over 1 <= t <= n of B_t / A_t: the constant by which the regret bound of GP-UCB grows."""
-    if n < 1:
-        raise SettingError(f"n must be >= 1, got {n}.")
+    n = whole_number("n", n)
     return max(
         upper_weight(t, strength=strength, tau=tau, half_life=half_life, c_max=c_max)
         / lower_weight(t, strength=strength, tau=tau, half_life=half_life, c_min=c_min)

@@ -13,14 +13,12 @@ from ccgbo.engine.history import History
 from ccgbo.engine.model import Model
 from ccgbo.engine.proposal import Proposal, State
 from ccgbo.records import CreditRow, Explanation, Neighbour, Trial
-from ccgbo.surrogate.outcome_transform import LARGEST
 
 
 def in_user_units(model: Model, mean: float, std: float, sign: float) -> tuple[float, float]:
     """Mean and standard deviation of the model as the user would write them."""
-    y = np.array([float(mean)])
-    deviation = float(std) * float(model.outcome.slope(y)[0])
-    return sign * float(model.outcome.inverse(y)[0]), min(deviation, LARGEST)
+    value, deviation = model.in_user_units(np.array([float(mean)]), np.array([float(std)]))
+    return sign * float(value[0]), float(deviation[0])
 
 
 def explain_choice(state: State, proposal: Proposal, history: History) -> Explanation:

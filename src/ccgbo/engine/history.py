@@ -38,7 +38,7 @@ class History:
     def __init__(self, space: Space, direction: Direction) -> None:
         self.space, self.sign = space, 1.0 if direction == "maximize" else -1.0
         self.trials: dict[int, Trial] = {}
-        self.told: list[int] = []  # ids of complete trials in the order they were told
+        self.complete: list[int] = []  # ids of complete trials in the order they were told
         self.next_id = 0
         self._F: dict[int, Array] = {}  # id -> features
         self._U: dict[int, Array] = {}  # id -> position in the unit cube
@@ -79,7 +79,7 @@ class History:
         self.trials[done.id] = done
         del self._pending[done.id]
         if done.state == "complete":
-            self.told.append(done.id)
+            self.complete.append(done.id)
             self._data = None
         else:
             self._failed[done.id] = None
@@ -116,10 +116,10 @@ class History:
     def data(self) -> Data:
         """Observations in the order they were told, to be maximised."""
         if self._data is None:
-            trials = [self.trials[i] for i in self.told]
+            trials = [self.trials[i] for i in self.complete]
             self._data = Data(
-                U=self._stack(self._U, self.told, self.space.d),
-                F=self._stack(self._F, self.told, self.space.p),
+                U=self._stack(self._U, self.complete, self.space.d),
+                F=self._stack(self._F, self.complete, self.space.p),
                 values=self.sign * np.array([t.value for t in trials], dtype=float),
                 noise=np.array([math.nan if t.noise_variance is None else t.noise_variance for t in trials]),
             )
@@ -127,7 +127,7 @@ class History:
 
     def observed(self, row: int) -> Trial:
         """The trial behind a row of ``data()``."""
-        return self.trials[self.told[int(row)]]
+        return self.trials[self.complete[int(row)]]
 
     def features(self, state: State) -> Array:  # (k, p)
         if state == "complete":

@@ -27,7 +27,7 @@ from ccgbo.surrogate.forest import Forest
 from ccgbo.surrogate.gp.fit import fit, hyper_of
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP
-from ccgbo.surrogate.outcome_transform import Outcome, fit_outcome
+from ccgbo.surrogate.outcome_transform import LARGEST, Outcome, fit_outcome
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
 
@@ -58,6 +58,12 @@ class Model:
     mean: Array  # posterior mean and std at the observations, one per row
     std: Array
     base: Model | None = None  # the model at the last fit, to append to; None if this is it
+
+    def in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
+        """Means and standard deviations of the posterior on the scale of the values, which are to be maximised."""
+        with np.errstate(over="ignore"):
+            deviation: Array = np.minimum(std * self.outcome.slope(mean), LARGEST)
+        return self.outcome.inverse(mean), deviation
 
 
 class Surrogate(Protocol):

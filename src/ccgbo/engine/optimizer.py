@@ -77,7 +77,7 @@ class Optimizer(BestTrial):
     def __repr__(self) -> str:
         h = self._history
         return (
-            f"Optimizer(direction={self.direction!r}, {len(h.told)} observations, {len(h.pending)} pending,\n"
+            f"Optimizer(direction={self.direction!r}, {len(h.complete)} observations, {len(h.pending)} pending,\n"
             f"space = {self.space!r},\nsettings = {self.settings!r})"
         )
 
@@ -108,7 +108,7 @@ class Optimizer(BestTrial):
 
     def _ask_one(self) -> Trial:
         design, h = InitialDesign(self.space, self.settings, self._design_seed), self._history
-        if design.is_due(n_told=len(h.told), n_pending=len(h.pending), n_given=self._designed):
+        if design.is_due(n_told=len(h.complete), n_pending=len(h.pending), n_given=self._designed):
             u, self._designed = design.next_point(self._designed, self._excluded(), self._rng)
             return h.add(self.space.decode(u), "design", Explanation(reason="initial design"))
         state = self._state_of_step(self._posterior(commit=True))
@@ -205,7 +205,7 @@ class Optimizer(BestTrial):
 
     def result(self, stopped: str = "so far") -> Result:
         """What was found so far; ``stopped`` says why it goes no further."""
-        recommended = self.recommend() if self._history.told else None
+        recommended = self.recommend() if self._history.complete else None
         return Result(
             trials=self.trials,
             direction=self.direction,
@@ -247,11 +247,11 @@ class Optimizer(BestTrial):
     @property
     def observations(self) -> tuple[Trial, ...]:
         """The complete trials in the order they were told."""
-        return tuple(self._history.trials[i] for i in self._history.told)
+        return tuple(self._history.trials[i] for i in self._history.complete)
 
     def _posterior(self, *, commit: bool) -> Model:
         """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
-        if not self._history.told:
+        if not self._history.complete:
             raise NoObservationsError(NO_VALUE)
         model = build_model(self._history.data(), self.space.choices, self.settings, self._model, self._fit)
         if commit:
@@ -262,7 +262,7 @@ class Optimizer(BestTrial):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything a resumed run needs, as plain data for JSON; the space and the settings are not in it."""
-        trials, told = [trial.to_dict() for trial in self._history.trials.values()], list(self._history.told)
+        trials, told = [trial.to_dict() for trial in self._history.trials.values()], list(self._history.complete)
         return {**self.state().to_dict(), "trials": trials, "told": told}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -13,8 +13,9 @@ from typing import Any, Self
 
 from ccgbo.errors import SettingError
 from ccgbo.running.evaluation import Failure, is_evaluating
-from ccgbo.running.sources import Source, Tally, check_whole, is_better
+from ccgbo.running.sources import Source, Tally, is_better
 from ccgbo.space.numeric import is_finite, is_number
+from ccgbo.validation import whole_number
 
 ALIKE = 5  # first trials of a run that all fail the same way end it
 DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(s|sec|min|m|h|d)?\s*")
@@ -38,7 +39,7 @@ class Limits:
         self._deadline = math.inf if timeout is None else time.monotonic() + seconds("timeout", timeout)
         if target is not None and (not is_number(target) or math.isnan(target)):
             raise SettingError(f"target must be None or a number, got {target!r}.")
-        self._patience = None if patience is None else check_whole("patience", patience)
+        self._patience = None if patience is None else whole_number("patience", patience)
         self._target, self._direction = target, source.direction
         tally = source.tally()
         self._best, self._best_at, self._done = tally.best, tally.done, tally.done

@@ -11,7 +11,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from ccgbo.errors import SettingError
-from ccgbo.running.sources import check_whole
+from ccgbo.validation import whole_number
 
 GUARD = (
     'a script that starts processes keeps what it runs under `if __name__ == "__main__":`, and f must be found by '
@@ -75,7 +75,7 @@ def size_of(n_workers: Any, executor: Any) -> int:
         n_workers = 1 if executor is None else getattr(executor, "_max_workers", None)
         if n_workers is None:
             raise SettingError("n_workers must be given with this executor, got None.")
-    return check_whole("n_workers", n_workers)
+    return whole_number("n_workers", n_workers)
 
 
 def is_far(executor: Executor) -> bool:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-import numpy as np
-
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.errors import SettingError
 from ccgbo.records import Direction, Result, Trial, best_of
+from ccgbo.validation import whole_number
 
 MAX_ATTEMPTS = 2  # evaluations that may end with their process before the trial is failed
 CRASHED = (
@@ -57,14 +55,8 @@ class Source(Protocol):
     def result(self, stopped: str) -> Result: ...
 
 
-def check_whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SettingError(f"{name} must be a whole number >= 1, got {value!r}.")
-    return int(value)
-
-
 def check_n_trials(n_trials: Any) -> int:
-    return check_whole("n_trials", n_trials)
+    return whole_number("n_trials", n_trials)
 
 
 class MemorySource:

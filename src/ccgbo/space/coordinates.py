@@ -25,7 +25,7 @@ from ccgbo.space.parameters import Categorical, Int, Parameter
 from ccgbo.space.shorthand import as_parameter
 
 NEAR = 1e-6  # of a continuous range: nobody needs an evaluation this near to another
-REST = 0.5  # coordinate of a parameter that is inactive or has one value
+INACTIVE_COORDINATE = 0.5  # coordinate of a parameter that is inactive or has one value
 
 
 class Coordinates(Mapping[str, Parameter]):
@@ -103,7 +103,7 @@ class Coordinates(Mapping[str, Parameter]):
         for name in params:
             if name not in self._parameters:
                 raise ParamsError(f"params has an unknown parameter {name!r}; the space has {list(self.names)!r}.")
-        u = np.full(self.d, REST)
+        u = np.full(self.d, INACTIVE_COORDINATE)
         for j, name in enumerate(self.names):
             if name in params:
                 u[j] = self.parameters[j].to_unit(name, params[name])
@@ -113,14 +113,14 @@ class Coordinates(Mapping[str, Parameter]):
                 raise ParamsError(f"params must have a value for {name!r}, got {dict(params)!r}.")
             if not active[j] and name in params:
                 raise ParamsError(f"{name!r} is inactive at this point (active_if={self[name].active_if!r}).")
-        u[~active] = REST
+        u[~active] = INACTIVE_COORDINATE
         return u
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]]) -> Array:  # (n, d)
         """``encode`` of each point, column by column, to the last bit."""
         if len(rows) == 1 or not all(isinstance(params, Mapping) for params in rows):
             return np.array([self.encode(params) for params in rows])
-        U, given = np.full((len(rows), self.d), REST), np.zeros((len(rows), self.d), dtype=bool)
+        U, given = np.full((len(rows), self.d), INACTIVE_COORDINATE), np.zeros((len(rows), self.d), dtype=bool)
         for j, (name, p) in enumerate(self._parameters.items()):
             at = [i for i, params in enumerate(rows) if name in params]
             given[at, j] = True
@@ -160,7 +160,7 @@ class Coordinates(Mapping[str, Parameter]):
             return np.clip(U, 0.0, 1.0)
         out = np.column_stack([p.snap(U[:, j]) for j, p in enumerate(self.parameters)])
         if self.conditional:
-            out[~self.active(out)] = REST
+            out[~self.active(out)] = INACTIVE_COORDINATE
         return out
 
     def active(self, U: Array) -> NDArray[np.bool_]:  # (n, d)
@@ -180,7 +180,7 @@ class Coordinates(Mapping[str, Parameter]):
             if c < 0:
                 continue
             if not isinstance(p, Categorical):
-                F[:, c] = U[:, j]  # inactive: REST
+                F[:, c] = U[:, j]  # inactive: INACTIVE_COORDINATE
             else:
                 index = p.index_of_unit(U[:, j])
                 F[:, c] = index if active is None else np.where(active[:, j], index, -1.0)
@@ -190,7 +190,7 @@ class Coordinates(Mapping[str, Parameter]):
         """The unit-cube point of each feature row."""
         if self._plain:
             return F
-        U = np.full((len(F), self.d), REST)
+        U = np.full((len(F), self.d), INACTIVE_COORDINATE)
         for j, p in enumerate(self.parameters):
             c = self._columns[j]
             if c < 0:

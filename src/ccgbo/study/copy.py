@@ -50,7 +50,7 @@ class Copy:
             self._trials = dict(sorted(self._trials.items()))
             self._told_as.update((row.trial.id, row.told_as) for row in changed if row.told_as is not None)
             if self._optimizer is not None:
-                self._catch_up(self._optimizer, [row.trial for row in changed], view)
+                self._sync(self._optimizer, [row.trial for row in changed], view)
             self._revision = revision
         except BaseException:  # also a Ctrl-C half-way
             self.forget()
@@ -59,9 +59,9 @@ class Copy:
     def _build(self, view: View) -> Optimizer:
         optimizer = self._definition.optimizer(self._threads)
         in_order = sorted(self._trials.values(), key=lambda trial: self._told_as.get(trial.id, -1))
-        self._catch_up(optimizer, in_order, view)
+        self._sync(optimizer, in_order, view)
         return optimizer
 
-    def _catch_up(self, optimizer: Optimizer, trials: list[Trial], view: View) -> None:
+    def _sync(self, optimizer: Optimizer, trials: list[Trial], view: View) -> None:
         with reading(place_of(self._address, self._name, "cursor or params of a trial")):
             optimizer.sync(trials, unpack(view.row().cursor))

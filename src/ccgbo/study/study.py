@@ -43,9 +43,34 @@ class Study(StudyReader):
     >>> trial = study.ask()
     >>> study.tell(trial, 0.31)
 
-    ``direction`` is "maximize" and ``preset`` is "default" unless given. On opening everything but the path can be left
-    out; what is given must be what the study was created with. Without a name, the only study of the file is opened.
-    ``heartbeat`` is how many seconds a run elsewhere may be silent before its trials are given to another.
+    On opening everything but the path can be left out; what is given must be what the study was created with.
+
+    Parameters
+    ----------
+    path
+        The file; one file may hold many studies.
+    space
+        What to search: a ``Space``, or a mapping of names to parameters. None opens a study that is there.
+    name
+        None opens the only study of the file.
+    direction
+        "maximize" unless given, or "minimize".
+    preset
+        Settings to start from: "default" unless given, "paper" or a ``Settings``.
+    seed
+        Makes the suggestions repeatable; None draws one.
+    constraint
+        What a point must satisfy: a predicate of the params, a ``LinearConstraint``, or a list of them.
+    prior
+        A belief about the optimum: distributions by parameter, or a density of the params.
+    threads
+        Threads of BLAS while suggesting; None leaves them alone.
+    heartbeat
+        Seconds that a run elsewhere may be silent before its trials are given to another.
+    if_exists
+        "open" opens a study that is there, "error" refuses to.
+    **settings
+        Every field of ``Settings``, to replace the preset's.
     """
 
     def __init__(
@@ -199,7 +224,31 @@ class Study(StudyReader):
 
         In memory ``n_trials`` new trials are made; with a study it is the total of suggestions that the study shall
         have, told or failed, so that the same call made again, after Ctrl-C or a crash, does the rest. Several
-        processes that run one study share the work. The options are those of ``ccgbo.running.run``.
+        processes that run one study share the work.
+
+        Parameters
+        ----------
+        f
+            The objective, called with the params by name; it returns one number.
+        n_trials
+            The total of suggestions that the study shall have.
+        n_workers
+            Evaluations at a time, in threads or in the ``executor``; None: one, or as many as the executor has.
+        executor
+            A ``concurrent.futures.Executor`` that evaluates, such as a process pool.
+        timeout
+            Seconds, or a text such as "30min", after which no trial is started.
+        target
+            A value at which, or at a better one, the run stops.
+        patience
+            Trials without a better value after which the run stops.
+        progress
+            Whether progress is shown.
+        callback
+            ``callback(optimizer or study, trial)`` is called after each trial; something true stops the run.
+        on_error
+            "record" makes an exception of ``f`` a failed trial and stops if the first five all fail the same way,
+            "continue" never stops for it, "raise" stops at the first.
         """
         return run(
             self.source(n_trials),

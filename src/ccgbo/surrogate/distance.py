@@ -37,7 +37,7 @@ class Layout:
     p: int
     owner: NDArray[np.intp]  # (q,) feature column of each embedded column
     numbers: tuple[NDArray[np.intp], NDArray[np.intp]]  # embedded and feature columns of the numbers
-    few: tuple[tuple[int, int], ...]  # feature column and first embedded column of small categoricals
+    with_few_choices: tuple[tuple[int, int], ...]  # feature column and first embedded column of small categoricals
     many: NDArray[np.intp]  # feature columns of large ones, which are not embedded
 
     @classmethod
@@ -57,7 +57,7 @@ class Layout:
     @property
     def plain(self) -> bool:
         """Whether there are numbers only: the embedded columns are the feature columns."""
-        return not self.few and not len(self.many)
+        return not self.with_few_choices and not len(self.many)
 
     def embed(self, X: Array) -> Array:  # (m, p) -> (m, q)
         if self.plain:
@@ -65,7 +65,7 @@ class Layout:
         E = np.zeros((len(X), len(self.owner)))
         E[:, self.numbers[0]] = X[:, self.numbers[1]]
         rows = np.arange(len(X))
-        for column, first in self.few:
+        for column, first in self.with_few_choices:
             index = X[:, column].astype(int)
             on = rows if not len(index) or index.min() >= 0 else np.flatnonzero(index >= 0)
             E[on, index[on] + first] = SQRT_HALF

@@ -15,7 +15,7 @@ import numpy as np
 from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
 
-FAR = 1e100  # scales from the center, beyond which values are not told apart
+LARGEST_SCORE = 1e100  # scales from the center, beyond which values are not told apart
 LARGEST = 1.7e308
 SMALLEST = 1e-300  # scale: values closer together than this count as equal
 
@@ -51,7 +51,7 @@ class Standardize:
         # halves, because value - center may exceed the largest float; a later value may be any number of scales away
         with np.errstate(over="ignore"):
             y = (0.5 * values - 0.5 * self.center) / (0.5 * self.scale)
-        return np.clip(y, -FAR, FAR)
+        return np.clip(y, -LARGEST_SCORE, LARGEST_SCORE)
 
     def inverse(self, y: Array) -> Array:
         with np.errstate(over="ignore"):

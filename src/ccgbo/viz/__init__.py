@@ -14,13 +14,13 @@ from ccgbo.viz.figures import (
 )
 from ccgbo.viz.illustration import plot_illustration, plot_six_steps
 from ccgbo.viz.importance import importance
-from ccgbo.viz.lens import CreditOverTime, Layers, Lens, replay_credits
+from ccgbo.viz.model_view import CreditOverTime, Layers, ModelView, replay_credits
 from ccgbo.viz.report import write_report
 
 __all__ = [
     "CreditOverTime",
     "Layers",
-    "Lens",
+    "ModelView",
     "importance",
     "plot_credit_over_time",
     "plot_illustration",

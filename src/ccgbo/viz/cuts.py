@@ -13,7 +13,7 @@ from ccgbo.plotting import BLUE, GREEN, RED, dot_area, many_axes, one_axes, plai
 from ccgbo.viz.axes import Axis, searched
 from ccgbo.viz.figures import dots, where
 from ccgbo.viz.importance import importance
-from ccgbo.viz.lens import Lens, Slice, Source
+from ccgbo.viz.model_view import ModelView, Slice, Source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ LAYERS = {  # of a map: title, colour map
 
 
 def plot_map(
-    source: Source | Lens,
+    source: Source | ModelView,
     x: str | None = None,
     y: str | None = None,
     *,
@@ -46,17 +46,17 @@ def plot_map(
     """
     if layer not in LAYERS:
         raise SettingError(f"layer must be one of {list(LAYERS)}, got {layer!r}.")
-    lens = source if isinstance(source, Lens) else Lens(source)
-    x, y = _pair(lens, x, y)
+    view = source if isinstance(source, ModelView) else ModelView(source)
+    x, y = _pair(view, x, y)
     ax = one_axes(ax)
-    cut = lens.map(x, y, m=m, through=through)
+    cut = view.map(x, y, m=m, through=through)
     title, cmap = LAYERS[layer]
     grid = np.ma.masked_invalid(getattr(cut.layers, layer))
-    low, high = lens.colors.get(layer, (None, None))
+    low, high = view.colors.get(layer, (None, None))
     image = ax.pcolormesh(_edges(cut.x), _edges(cut.y), grid, cmap=cmap, vmin=low, vmax=high, rasterized=True)
     if colorbar:
         ax.figure.colorbar(image, ax=ax, pad=0.02, extend=_beyond(grid, low, high))
-    dots(ax, where(lens.space, x, lens.trials), where(lens.space, y, lens.trials), dot_area(lens.credits, scale=0.8))
+    dots(ax, where(view.space, x, view.trials), where(view.space, y, view.trials), dot_area(view.credits, scale=0.8))
     _dress(ax, cut.x, "x")
     _dress(ax, cut.y, "y")
     ax.set_title(title)
@@ -64,7 +64,7 @@ def plot_map(
 
 
 def plot_maps(
-    source: Source | Lens,
+    source: Source | ModelView,
     x: str | None = None,
     y: str | None = None,
     *,
@@ -74,19 +74,19 @@ def plot_maps(
     axes: Any = None,
 ) -> Any:
     """Several layers side by side, two in a row."""
-    lens = source if isinstance(source, Lens) else Lens(source)
-    x, y = _pair(lens, x, y)
+    view = source if isinstance(source, ModelView) else ModelView(source)
+    x, y = _pair(view, x, y)
     columns = min(2, len(layers))
     grid = many_axes(axes, -(-len(layers) // columns), columns, each=(0.55, 0.6))
     for ax, layer in zip(grid.flat, layers):
-        plot_map(lens, x, y, layer=layer, through=through, m=m, ax=ax)
+        plot_map(view, x, y, layer=layer, through=through, m=m, ax=ax)
     for ax in grid.flat[len(layers) :]:
         ax.set_visible(False)
     return grid
 
 
 def plot_slices(
-    source: Source | Lens,
+    source: Source | ModelView,
     parameters: Sequence[str] | None = None,
     *,
     through: Mapping[str, Any] | None = None,
@@ -97,14 +97,14 @@ def plot_slices(
 
     Returns axes (2, k) for k parameters; the four most important ones if none are named.
     """
-    lens = source if isinstance(source, Lens) else Lens(source)
-    names = list(parameters) if parameters is not None else list(importance(lens))[:4]
+    view = source if isinstance(source, ModelView) else ModelView(source)
+    names = list(parameters) if parameters is not None else list(importance(view))[:4]
     grid = many_axes(axes, 2, len(names), each=(0.5, 0.5))
     for column, name in enumerate(names):
-        cut = lens.slice(name, m=m, through=through)
+        cut = view.slice(name, m=m, through=through)
         top, bottom = grid[:, column]
-        _posterior(top, lens, cut)
-        _guidance(bottom, cut, lens.acts)
+        _posterior(top, view, cut)
+        _guidance(bottom, cut, view.acts)
         _dress(top, cut.x, "x")
         _dress(bottom, cut.x, "x")
         top.set_xlabel("")
@@ -115,7 +115,7 @@ def plot_slices(
     return grid
 
 
-def _posterior(ax: Axes, lens: Lens, cut: Slice) -> None:
+def _posterior(ax: Axes, view: ModelView, cut: Slice) -> None:
     x, layers = cut.x.at, cut.layers
     if cut.x.labels:
         ax.errorbar(
@@ -124,8 +124,8 @@ def _posterior(ax: Axes, lens: Lens, cut: Slice) -> None:
     else:
         ax.fill_between(x, layers.low, layers.high, color=BLUE, alpha=0.15, linewidth=0)
         ax.plot(x, layers.mean, color=BLUE)
-    ax.set_ylim(*lens.window)
-    dots(ax, where(lens.space, cut.x.name, lens.trials), lens.values, dot_area(lens.credits, scale=0.8))
+    ax.set_ylim(*view.window)
+    dots(ax, where(view.space, cut.x.name, view.trials), view.values, dot_area(view.credits, scale=0.8))
     tidy(ax)
 
 
@@ -146,13 +146,13 @@ def share(values: Array) -> Array:
     return (values - low) / (high - low) if high > low else np.ones_like(values)
 
 
-def _pair(lens: Lens, x: str | None, y: str | None) -> tuple[str, str]:
+def _pair(view: ModelView, x: str | None, y: str | None) -> tuple[str, str]:
     """The parameters asked for, and the most important ones in place of those not named."""
-    if len(searched(lens.space)) < 2:
-        raise SettingError(f"a map needs two parameters, the space has {searched(lens.space)!r}; use plot_slices.")
+    if len(searched(view.space)) < 2:
+        raise SettingError(f"a map needs two parameters, the space has {searched(view.space)!r}; use plot_slices.")
     if x is not None and y is not None:
         return x, y
-    free = [name for name in importance(lens) if name not in (x, y)]
+    free = [name for name in importance(view) if name not in (x, y)]
     first = x if x is not None else free.pop(0)
     return first, y if y is not None else free.pop(0)
 

@@ -17,7 +17,7 @@ from ccgbo.records import NO_VALUE, Direction, Result, Trial
 from ccgbo.space import Space
 from ccgbo.viz.axes import labels_of, place, searched
 from ccgbo.viz.importance import importance
-from ccgbo.viz.lens import Source, replay_credits
+from ccgbo.viz.model_view import Source, replay_credits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,7 +22,7 @@ from ccgbo.errors import SettingError
 from ccgbo.plotting import BLUE, GREEN, GREY, ORANGE, RED, draw_step, many_axes, plain, tidy
 from ccgbo.space import Float
 from ccgbo.viz.cuts import share
-from ccgbo.viz.lens import Layers, Lens, optimizer_of
+from ccgbo.viz.model_view import Layers, ModelView, optimizer_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,19 +65,19 @@ def plot_illustration(
     """
     if source is None:
         source, objective = toy_optimizer(), objective or toy
-    lens = Lens(optimizer_of(source))
-    if lens.space.d != 1:
-        raise SettingError(f"source must have one parameter, got {list(lens.space)!r}.")
+    view = ModelView(optimizer_of(source))
+    if view.space.d != 1:
+        raise SettingError(f"source must have one parameter, got {list(view.space)!r}.")
     grid = many_axes(axes, 3, 1, each=(1.0, 0.48))
     top, middle, bottom = grid.ravel()
-    cut = lens.slice(lens.space.names[0], m=m)
+    cut = view.slice(view.space.names[0], m=m)
     x = cut.x.at
-    draws = lens.to_user_units(lens.paths(paths)(lens.space.features(cut.x.units[:, None])))
-    _draw_posterior(top, lens, x, cut.layers, objective)
-    _draw_paths(top, x, draws, lens)
-    _draw_credits(middle, lens, x, cut.layers.weight)
+    draws = view.to_user_units(view.paths(paths)(view.space.features(cut.x.units[:, None])))
+    _draw_posterior(top, view, x, cut.layers, objective)
+    _draw_paths(top, x, draws, view)
+    _draw_credits(middle, view, x, cut.layers.weight)
     _draw_choice(bottom, x, cut.layers.base, cut.layers.weighted)
-    bottom.set_xlabel(plain(lens.space.names[0]))
+    bottom.set_xlabel(plain(view.space.names[0]))
     margin = 0.01 * (x[-1] - x[0])
     for ax in (top, middle, bottom):
         ax.set_xlim(x[0] - margin, x[-1] + margin)
@@ -87,19 +87,19 @@ def plot_illustration(
     return grid.ravel()
 
 
-def _draw_posterior(ax: Axes, lens: Lens, x: Array, layers: Layers, objective: Objective | None) -> None:
+def _draw_posterior(ax: Axes, view: ModelView, x: Array, layers: Layers, objective: Objective | None) -> None:
     ax.fill_between(x, layers.low, layers.high, color=BLUE, alpha=0.13, linewidth=0)
     ax.plot(x, layers.mean, color=BLUE, label="posterior mean")
     if objective is not None:
         truth = np.array([objective(float(v)) for v in x])
         ax.plot(x, truth, color="black", linestyle="--", linewidth=1, label="objective")
-        best = int(truth.argmax() if lens.direction == "maximize" else truth.argmin())
+        best = int(truth.argmax() if view.direction == "maximize" else truth.argmin())
         ax.plot(x[best], truth[best], marker="*", color=ORANGE, markeredgecolor="black", markersize=14, zorder=6)
 
 
-def _draw_paths(ax: Axes, x: Array, draws: Array, lens: Lens) -> None:
+def _draw_paths(ax: Axes, x: Array, draws: Array, view: ModelView) -> None:
     """The paths (m, k), the maximum of each, and their mean: the proxy as these few paths give it."""
-    best = draws.argmax(axis=0) if lens.direction == "maximize" else draws.argmin(axis=0)
+    best = draws.argmax(axis=0) if view.direction == "maximize" else draws.argmin(axis=0)
     heights = draws[best, np.arange(draws.shape[1])]
     for j in range(draws.shape[1]):
         ax.plot(x, draws[:, j], color=GREY, linewidth=0.9, alpha=0.8, label="posterior paths" if j == 0 else None)
@@ -107,18 +107,18 @@ def _draw_paths(ax: Axes, x: Array, draws: Array, lens: Lens) -> None:
     z = float(heights.mean())
     ax.axhline(z, color=RED, linestyle=":", linewidth=1.4)
     ax.annotate("$Z_t$", (x[0], z), (4, 3), textcoords="offset points", color=RED)
-    name = lens.space.names[0]
-    ax.plot([t.params[name] for t in lens.trials], lens.values, "o", color="black", zorder=5)
+    name = view.space.names[0]
+    ax.plot([t.params[name] for t in view.trials], view.values, "o", color="black", zorder=5)
     ax.set(ylabel="value")
     ax.set_title("1  Draw paths; the mean of their maxima stands in for the unknown optimum")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
 
 
-def _draw_credits(ax: Axes, lens: Lens, x: Array, weight: Array) -> None:
-    name = lens.space.names[0]
-    at = [t.params[name] for t in lens.trials]
-    ax.vlines(at, 0.0, lens.credits, color=ORANGE, linewidth=2.5, zorder=3)
-    ax.plot(at, lens.credits, "o", color=ORANGE, markersize=7, label="credit $c_i$", zorder=4)
+def _draw_credits(ax: Axes, view: ModelView, x: Array, weight: Array) -> None:
+    name = view.space.names[0]
+    at = [t.params[name] for t in view.trials]
+    ax.vlines(at, 0.0, view.credits, color=ORANGE, linewidth=2.5, zorder=3)
+    ax.plot(at, view.credits, "o", color=ORANGE, markersize=7, label="credit $c_i$", zorder=4)
     ax.plot(x, weight, color=RED, label="weight $w_t(x)$")
     ax.set(ylim=(0.0, 1.12), ylabel="credit")
     ax.set_title("2  Which observation could have produced it? Credit, spread over the space")
@@ -172,10 +172,10 @@ def plot_six_steps(
 
 def _draw_step(ax: Axes, opt: Optimizer, x: Array, truth: Array, best: float, *, first: bool, title: str) -> Any:
     """One row of the comparison; asks for the next point and returns its trial."""
-    lens = Lens(opt)
-    layers = lens.at_units(x[:, None])
+    view = ModelView(opt)
+    layers = view.at_units(x[:, None])
     trial = opt.ask()
-    seen = np.array([(t.params["x"], value) for t, value in zip(lens.trials, lens.values, strict=True)])
+    seen = np.array([(t.params["x"], value) for t, value in zip(view.trials, view.values, strict=True)])
     draw_step(
         ax,
         x,
@@ -186,6 +186,6 @@ def _draw_step(ax: Axes, opt: Optimizer, x: Array, truth: Array, best: float, *,
         height=share(layers.weighted),
         then=trial.params["x"],
     )
-    regret = best - lens.values.max()
+    regret = best - view.values.max()
     ax.set_title(f"{title}:  regret {regret:.3f}" if first else f"regret {regret:.3f}", fontsize="medium")
     return trial

@@ -13,28 +13,28 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.viz.axes import searched
-from ccgbo.viz.lens import Lens, Source
+from ccgbo.viz.model_view import ModelView, Source
 
 
-def importance(source: Source | Lens, *, m: int = 1024, seed: int = 0) -> dict[str, float]:
+def importance(source: Source | ModelView, *, m: int = 1024, seed: int = 0) -> dict[str, float]:
     """The total Sobol index of each searched parameter, the largest first; zeros where the model is flat."""
-    lens = source if isinstance(source, Lens) else Lens(source)
-    space, names = lens.space, searched(lens.space)
+    view = source if isinstance(source, ModelView) else ModelView(source)
+    space, names = view.space, searched(view.space)
     rng = np.random.default_rng(seed)
     A, B = rng.random((m, space.d)), rng.random((m, space.d))
-    f = _mean(lens, A)
-    both = np.concatenate([f, _mean(lens, B)])
+    f = _mean(view, A)
+    both = np.concatenate([f, _mean(view, B)])
     variance = float(both.var())
     indices = dict.fromkeys(names, 0.0)
     if variance > 1e-12:
         for name in names:
             mixed, i = A.copy(), space.names.index(name)
             mixed[:, i] = B[:, i]
-            indices[name] = float(((f - _mean(lens, mixed)) ** 2).mean() / (2.0 * variance))
+            indices[name] = float(((f - _mean(view, mixed)) ** 2).mean() / (2.0 * variance))
     return dict(sorted(indices.items(), key=lambda item: -item[1]))
 
 
-def _mean(lens: Lens, U: Array) -> Array:
+def _mean(view: ModelView, U: Array) -> Array:
     """Posterior mean in the model's units; in blocks, so that 2,000 observations stay within memory."""
-    posterior, F = lens.model.posterior, lens.space.features(lens.space.snap(U))
+    posterior, F = view.model.posterior, view.space.features(view.space.snap(U))
     return np.concatenate([posterior.predict_mean(block) for block in np.array_split(F, max(len(F) // 512, 1))])

@@ -22,7 +22,7 @@ from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
 from ccgbo.versions import versions
 from ccgbo.viz.axes import Axis, labels_of
 from ccgbo.viz.importance import importance
-from ccgbo.viz.lens import Layers, Lens, Source, optimizer_of, replay_credits
+from ccgbo.viz.model_view import Layers, ModelView, Source, optimizer_of, replay_credits
 from ccgbo.viz.story import credit_story
 
 GRIDS = {600: (61, 33), 2000: (31, 21), math.inf: (31, 15)}  # points of slices and maps, by observations at most
@@ -94,47 +94,47 @@ def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
     """The credits first, then with all that takes longer: a live page shows each as soon as it is there."""
     opt = optimizer_of(source)
     try:
-        lens = Lens(opt)
+        view = ModelView(opt)
     except CcgboError as error:  # nothing told yet
         yield {"message": str(error)}
         return
-    first = _credits(lens)
+    first = _credits(view)
     yield first
-    views, n = _views(lens), len(lens.trials)
-    del lens  # its model need not lie in memory beside those of the past
+    views, n = _views(view), len(view.trials)
+    del view  # its model need not lie in memory beside those of the past
     yield first | views | {"over_time": _over_time(opt, n)}
 
 
-def _views(lens: Lens) -> dict[str, Any]:
+def _views(view: ModelView) -> dict[str, Any]:
     """What takes the model at many points: importance, slices and maps; coarser where each point costs more."""
-    n, shares = len(lens.trials), importance(lens)
+    n, shares = len(view.trials), importance(view)
     along, across = next(grids for most, grids in GRIDS.items() if n <= most)
-    pairs = islice(_pairs(lens, list(shares)), MAPS)
+    pairs = islice(_pairs(view, list(shares)), MAPS)
     return {
         "importance": [[name, _short(value, 4)] for name, value in shares.items()],
-        "slices": [_slice(lens, name, along) for name in list(shares)[:12] if _has(lens, name)],
-        "maps": [_map(lens, x, y, across) for x, y in pairs],
+        "slices": [_slice(view, name, along) for name in list(shares)[:12] if _has(view, name)],
+        "maps": [_map(view, x, y, across) for x, y in pairs],
     }
 
 
-def _credits(lens: Lens) -> dict[str, Any]:
-    story = credit_story(lens)
-    best = int(lens.model.mean.argmax())
-    mean, std = lens.observed
+def _credits(view: ModelView) -> dict[str, Any]:
+    story = credit_story(view)
+    best = int(view.model.mean.argmax())
+    mean, std = view.observed
     return {
-        "n": len(lens.trials),
-        "of": sum(t.state == "complete" for t in lens.every_trial),
-        "iteration": lens.iteration,
-        "acts": lens.acts,
-        "proxy": _short(lens.proxy),
+        "n": len(view.trials),
+        "of": sum(t.state == "complete" for t in view.every_trial),
+        "iteration": view.iteration,
+        "acts": view.acts,
+        "proxy": _short(view.proxy),
         "credits": {
-            "id": [t.id for t in lens.trials],
-            "credit": _list(lens.credits, 4),
-            "score": _list(lens.scores.raw, 4),
+            "id": [t.id for t in view.trials],
+            "credit": _list(view.credits, 4),
+            "score": _list(view.scores.raw, 4),
             "mean": _list(mean),
             "std": _list(std, 3),
         },
-        "recommended": {"id": lens.trials[best].id, "mean": _short(float(mean[best])), "std": _short(float(std[best]))},
+        "recommended": {"id": view.trials[best].id, "mean": _short(float(mean[best])), "std": _short(float(std[best]))},
         "story": {
             "headline": story.headline,
             "strength": story.strength,
@@ -146,28 +146,28 @@ def _credits(lens: Lens) -> dict[str, Any]:
     }
 
 
-def _has(lens: Lens, *names: str) -> bool:
+def _has(view: ModelView, *names: str) -> bool:
     """Whether some observation has a value for each of the parameters."""
-    return any(all(name in t.params for name in names) for t in lens.trials)
+    return any(all(name in t.params for name in names) for t in view.trials)
 
 
-def _pairs(lens: Lens, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _pairs(view: ModelView, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Parameters that some observation has both of, the pairs of the most important ones first."""
     for j, y in enumerate(names):
-        yield from ((x, y) for x in names[:j] if _has(lens, x, y))
+        yield from ((x, y) for x in names[:j] if _has(view, x, y))
 
 
-def _slice(lens: Lens, name: str, m: int) -> dict[str, Any]:
-    cut = lens.slice(name, m=m)
-    low, high = lens.window
+def _slice(view: ModelView, name: str, m: int) -> dict[str, Any]:
+    cut = view.slice(name, m=m)
+    low, high = view.window
     reach = high - low  # the plot shows the window: far beyond it no line can be seen
     band = {name: _list(np.clip(getattr(cut.layers, name), low - reach, high + reach)) for name in ("low", "high")}
     return {"x": _axis(cut.x), "layers": _layers(cut.layers) | band, "window": [_short(low), _short(high)]}
 
 
-def _map(lens: Lens, x: str, y: str, m: int) -> dict[str, Any]:
-    cut = lens.map(x, y, m=m)
-    colors = {name: _list(ends) for name, ends in lens.colors.items()}
+def _map(view: ModelView, x: str, y: str, m: int) -> dict[str, Any]:
+    cut = view.map(x, y, m=m)
+    colors = {name: _list(ends) for name, ends in view.colors.items()}
     return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers), "colors": colors}
 
 

@@ -19,7 +19,7 @@ from ccgbo.errors import StorageError
 from ccgbo.files import replacing
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
-from ccgbo.viz.lens import Source, optimizer_of
+from ccgbo.viz.model_view import Source, optimizer_of
 from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
 
 

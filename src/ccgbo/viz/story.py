@@ -15,7 +15,7 @@ import numpy as np
 from ccgbo.acquisition import Alternate
 from ccgbo.credit.field import lower_weight
 from ccgbo.records import best_of
-from ccgbo.viz.lens import Lens
+from ccgbo.viz.model_view import ModelView
 
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -46,27 +46,27 @@ class Story:
         return "\n".join([self.headline, *(f"  {chapter}" for chapter in self.chapters), self.strength])
 
 
-def credit_story(lens: Lens, *, top: int = 5) -> Story:
+def credit_story(view: ModelView, *, top: int = 5) -> Story:
     """The ``top`` most credited experiments, each with its reasons."""
-    order = np.argsort(-lens.scores.log_lik, kind="stable")[:top]
-    leant_on = Counter(n.trial_id for t in lens.every_trial if t.explanation for n in t.explanation.neighbours)
-    best = best_of(lens.every_trial, lens.direction)
+    order = np.argsort(-view.scores.log_lik, kind="stable")[:top]
+    leant_on = Counter(n.trial_id for t in view.every_trial if t.explanation for n in t.explanation.neighbours)
+    best = best_of(view.every_trial, view.direction)
     chapters = []
     for place, i in enumerate(order):
-        trial = lens.trials[i]
-        because = _reasons(lens, int(i), place, is_best=best is not None and best.id == trial.id)
+        trial = view.trials[i]
+        because = _reasons(view, int(i), place, is_best=best is not None and best.id == trial.id)
         if leant_on[trial.id]:
             because.append(f"it was a neighbour of {_times(leant_on[trial.id])} later suggested")
         chapters.append(
             Chapter(
                 trial_id=trial.id,
                 params=dict(trial.params),
-                value=float(lens.values[i]),
-                credit=float(lens.credits[i]),
+                value=float(view.values[i]),
+                credit=float(view.credits[i]),
                 because=tuple(because),
             )
         )
-    return Story(headline=_headline(lens, len(chapters)), chapters=tuple(chapters), strength=_strength(lens))
+    return Story(headline=_headline(view, len(chapters)), chapters=tuple(chapters), strength=_strength(view))
 
 
 def number(value: float) -> str:
@@ -74,38 +74,38 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _headline(lens: Lens, n: int) -> str:
-    if not lens.scores.informative:
+def _headline(view: ModelView, n: int) -> str:
+    if not view.scores.informative:
         return "Credit says nothing yet: no observation can be told from another as a sign of the optimum."
     who = "This experiment carries" if n == 1 else f"These {COUNTS[n] if n < len(COUNTS) else n} experiments carry"
-    return f"{who} the most information about the optimum, which the model estimates at {number(lens.proxy)}, because …"
+    return f"{who} the most information about the optimum, which the model estimates at {number(view.proxy)}, because …"
 
 
-def _reasons(lens: Lens, i: int, place: int, *, is_best: bool) -> list[str]:
-    mean, std = (float(part[i]) for part in lens.observed)
+def _reasons(view: ModelView, i: int, place: int, *, is_best: bool) -> list[str]:
+    mean, std = (float(part[i]) for part in view.observed)
     reasons = []
     if is_best:
         reasons.append("it has the best value so far")
-    elif int(lens.model.mean.argmax()) == i:
+    elif int(view.model.mean.argmax()) == i:
         reasons.append("the model expects the best value here")
     rank = "the likeliest" if place == 0 else f"the {_ordinal(place + 1)} likeliest"
     reasons.append(
-        f"the model predicts {number(mean)} ± {std:.2g} there, {lens.gap[i]:.1f} standard deviations from the "
+        f"the model predicts {number(mean)} ± {std:.2g} there, {view.gap[i]:.1f} standard deviations from the "
         f"estimated optimum: {rank} of all to reach it"
     )
-    if lens.model.std[i] > 2.0 * float(np.median(lens.model.std)):
+    if view.model.std[i] > 2.0 * float(np.median(view.model.std)):
         reasons.append("the model is less sure there than elsewhere")
     return reasons
 
 
-def _strength(lens: Lens) -> str:
-    c, t = lens.settings.credit, lens.iteration
+def _strength(view: ModelView) -> str:
+    c, t = view.settings.credit, view.iteration
     if c.strength == 0.0 or c.tau == 0.0:
         return "Credit is switched off in this study: it is shown, and does not act on the search."
-    if not lens.acts:
+    if not view.acts:
         return "Credit does not act on the search where there are categoricals: every suggestion exploits. It is shown."
     least = lower_weight(t, strength=c.strength, tau=c.tau, half_life=c.half_life, c_min=c.floor)
-    acquisition, turns = lens.settings.acquisition, ""
+    acquisition, turns = view.settings.acquisition, ""
     if isinstance(acquisition, Alternate):
         turns = (
             f" It weighs one suggestion in {acquisition.period}, the one that explores; the others exploit without it."

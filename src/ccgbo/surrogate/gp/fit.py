@@ -76,7 +76,7 @@ class LengthscalePrior(Validated):
     def mode(self, d: int) -> float:
         return self.offset + self.scale * math.log(max(d, 1))
 
-    def energy(self, log_l: Array, choice: NDArray[np.bool_], *, trend: bool) -> tuple[float, Array]:
+    def neg_log_density(self, log_l: Array, choice: NDArray[np.bool_], *, trend: bool) -> tuple[float, Array]:
         """-log density up to a constant, and its gradient; ``choice`` marks the categoricals."""
         precision = np.where(choice, self.choice_sd, self.trend_sd if trend else self.each_sd) ** -2.0
         scaled = precision * (log_l - self.mode(len(log_l)))
@@ -85,9 +85,9 @@ class LengthscalePrior(Validated):
         return 0.5 * float((log_l - self.mode(len(log_l))) @ gradient), gradient
 
 
-_WIDE = math.sqrt(3.0)
+_HVARFNER_SD = math.sqrt(3.0)
 HVARFNER = LengthscalePrior(
-    offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=_WIDE, trend_sd=_WIDE, choice_sd=_WIDE
+    offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=_HVARFNER_SD, trend_sd=_HVARFNER_SD, choice_sd=_HVARFNER_SD
 )
 
 
@@ -100,7 +100,7 @@ class LogNormal(Validated):
     sd: Annotated[float, AtLeast(0.001), AtMost(1000)]
     """Standard deviation of that logarithm."""
 
-    def energy(self, log_v: float) -> tuple[float, float]:
+    def neg_log_density(self, log_v: float) -> tuple[float, float]:
         delta = (log_v - self.mean) / self.sd
         return 0.5 * delta * delta, delta / self.sd
 
@@ -275,12 +275,14 @@ class NegLogPosterior:
     def _add_priors(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
         settings, g = self.settings, self.p
         if settings.lengthscale_prior is not None and g:
-            energy, slope = settings.lengthscale_prior.energy(theta[:g], self.choice, trend=self.P is not None)
-            value += energy
+            density, slope = settings.lengthscale_prior.neg_log_density(
+                theta[:g], self.choice, trend=self.P is not None
+            )
+            value += density
             gradient[:g] += slope
         for i, prior in ((g, settings.signal_prior), (g + 1, settings.noise_prior), (g + 2, self.trend_prior)):
             if prior is not None:
-                energy, slope_i = prior.energy(float(theta[i]))
-                value += energy
+                density, slope_i = prior.neg_log_density(float(theta[i]))
+                value += density
                 gradient[i] += slope_i
         return value, gradient

@@ -24,7 +24,7 @@ from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
 from ccgbo.viz.payload import reproduction, study_payload, to_json
 
-REST = 2.0  # an analysis that took s seconds is followed by REST * s without one: the study's own work goes first
+PAUSE_PER_ANALYSIS = 2.0  # seconds without one for each second that an analysis took: the study's own work is first
 TRUSTED = 1.0  # seconds for which a state that did not change is believed: clocks of file systems tick slowly
 LISTED = 0.5  # seconds between two countings of all studies
 MOST_FOLLOWED = 32  # studies held open at a time
@@ -142,7 +142,7 @@ class Follower:
                 self._busy = False
                 if self._analysis_version == before:
                     self._analysed = -1  # the process died: try again
-                self._not_before = time.monotonic() + max(1.0, REST * (time.monotonic() - began))
+                self._not_before = time.monotonic() + max(1.0, PAUSE_PER_ANALYSIS * (time.monotonic() - began))
 
 
 class Followers:

@@ -84,7 +84,7 @@ class Map:
     through: Mapping[str, Any]
 
 
-class Lens:
+class ModelView:
     """Everything ``ask`` would look at now. Raises NoObservationsError before the first value.
 
     Where acquisitions take turns, the acquisition shown is the next one that credit weighs.
@@ -183,7 +183,8 @@ class Lens:
         return result
 
     def _in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        return self.to_user_units(mean), std * self.model.outcome.slope(mean)
+        value, deviation = self.model.in_user_units(mean, std)
+        return self._sign * value, deviation
 
     def _field(self, F: Array) -> Array:
         """pi(x), shown even where ``strength=0`` keeps it from acting."""
