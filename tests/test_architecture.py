@@ -124,4 +124,4 @@ def test_nobody_but_the_surrogates_sees_the_factors_of_a_gaussian_process() -> N
 
 def test_every_file_can_be_read_in_one_sitting() -> None:
     lengths = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in ROOT.rglob("*.py")}
-    assert not {path: n for path, n in lengths.items() if n > 300}
+    assert not {path: n for path, n in lengths.items() if n >= 300}

@@ -17,7 +17,7 @@ DEFINITION: dict[str, Any] = {
     "settings": {"type": "settings", "n_initial": 5},
     "prior": None,
     "withheld": ["prior"],
-    "cursor": {"version": 1, "rng": {"state": 2**127 + 1}},
+    "optimizer_state": {"version": 1, "rng": {"state": 2**127 + 1}},
     "created": 1.7e9,
     "seed": 2**70,
     "preset": "default",
@@ -157,8 +157,8 @@ class StoreConformance:
         done = added[1].with_outcome(state="complete", value=1e300, noise_variance=0.1)
         assert store.write(study, lambda unit: unit.finish(done)) == done
         rows = store.read(study, lambda view: view.changes(-1))
-        assert [row.trial for row in rows if row.told_as] == [added[2], done]
-        assert [row.trial for row in rows if not row.told_as] == [added[0]]
+        assert [row.trial for row in rows if row.completion_order] == [added[2], done]
+        assert [row.trial for row in rows if not row.completion_order] == [added[0]]
         assert [row.trial.id for row in store.read(study, lambda view: view.changes(revision))] == [1]
         assert store.read(study, lambda view: view.trial(7)) is None
         assert store.read(study, lambda view: view.trial(2**80)) is None
@@ -173,7 +173,7 @@ class StoreConformance:
 
     def test_the_state_is_kept_beside_the_trials(self, store: Store, study: int, open: Callable[[], Store]) -> None:
         store.write(study, lambda unit: unit.save_state({"version": 1, "rng": [2**128, 0.1 + 0.2]}))
-        assert open().read(study, lambda view: view.row()).cursor == {"version": 1, "rng": [2**128, 0.1 + 0.2]}
+        assert open().read(study, lambda view: view.row()).optimizer_state == {"version": 1, "rng": [2**128, 0.1 + 0.2]}
 
     def test_progress_counts_suggestions_and_the_best_of_all(self, store: Store, study: int) -> None:
         assert store.read(study, lambda view: view.progress().best) is None

@@ -389,7 +389,7 @@ def test_an_open_study_follows_neither_the_current_folder_nor_a_link(
 MOUNTS = r"""
 22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
-30 27 0:30 / /home rw,relatime shared:1 - nfs4 server:/home rw,vers=4.2
+30 27 0:30 / /srv rw,relatime shared:1 - nfs4 server:/srv rw,vers=4.2
 31 30 0:31 / /srv/ann/scratch rw - xfs /dev/sdb1 rw
 32 27 0:32 / /my\040share rw,nosuid master:3 - cifs //nas/x rw
 33 27 0:33 / /remote rw - fuse.sshfs ann@host: rw
@@ -404,8 +404,8 @@ MOUNTS = r"""
     [
         ("/", "ext4"),
         ("/tmp/x", "ext4"),
-        ("/homestead", "ext4"),
-        ("/home", "nfs4"),
+        ("/srvother", "ext4"),
+        ("/srv", "nfs4"),
         ("/srv/ann", "nfs4"),
         ("/srv/ann/scratch/deep", "xfs"),
         ("/my share/y", "cifs"),

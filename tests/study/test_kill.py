@@ -157,7 +157,7 @@ def test_nothing_told_is_lost_in_200_kills_and_the_study_finishes(tmp_path: Path
             assert row.trial.value == value_of(**row.trial.params)
     assert {t.id: t.params for t in cut}.items() <= {t.id: t.params for t in stored.values()}.items()
     assert list(stored) == list(range(len(cut) + 8)), "the study did not finish"
-    assert sorted(row.told_as or 0 for row in rows) == list(range(1, len(rows) + 1))
+    assert sorted(row.completion_order or 0 for row in rows) == list(range(1, len(rows) + 1))
     assert len(noted) > N_KILLS // 4, "the workers hardly got to work"
     with sqlite3.connect(tmp_path / "study.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -126,7 +126,7 @@ class Shown(ABC):
 class Lines(Shown):
     """Lines for a log: no colour, nothing drawn over, fewer as time goes on."""
 
-    def _open(self) -> None:  # noqa: B027 - not every display has something to open
+    def _open(self) -> None:
         self._printed_at, self._printed = -LINE_SECONDS[1], self._tally.done
 
     def _close(self) -> None:

@@ -10,8 +10,8 @@ Three things must never happen, and each has its place here:
   manager one could, at the first line of ``__exit__``.
 - A connection carried over a fork. The child would believe in locks that only its parent holds. Every connection is
   closed before a fork and opened again by whoever needs it.
-- Values written into a file that is no longer there. Every step compares the file at the path with the one that was
-  opened; see ``location.py``. That nobody deletes a journal in use, ``anchor.py`` sees to.
+- Values written into a file that is no longer there. Every step compares the file at the path with the one that it
+  opened (``location.py``), and ``anchor.py`` sees to it that nobody deletes a journal in use.
 """
 
 from __future__ import annotations
@@ -61,11 +61,10 @@ class Database:
         self._closed = False
         self._link: Link | None = None
         self._gone: str | None = None  # what happened to the file
-        with self._lock:
-            try:
-                self._link = self._open(create)
-            except sqlite3.Error as error:
-                raise StorageError(self._explain(error)) from error
+        try:
+            self._link = self._open(create)
+        except sqlite3.Error as error:
+            raise StorageError(self._explain(error)) from error
         _databases.add(self)
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class StudyRow:
     settings: dict[str, Any]
     prior: dict[str, Any] | None
     withheld: list[str]  # arguments that a file cannot hold
-    cursor: dict[str, Any]
+    optimizer_state: dict[str, Any]
     created: float
     seed: int | None
     preset: str | None
@@ -50,7 +50,7 @@ class TrialRow:
     trial: Trial
     asked: float  # seconds since 1970
     told: float | None = None
-    told_as: int | None = None  # place in the order of all outcomes
+    completion_order: int | None = None  # place in the order of all outcomes
     released: bool = False  # waits to be given out again
     attempts: int = 0  # evaluations that ended with their process
     worker: str | None = None
@@ -114,7 +114,7 @@ STUDY_RULES = {
     "settings": _json,
     "prior": _json,
     "withheld": _json,
-    "cursor": _json,
+    "optimizer_state": _json,
     "created": _number(optional=False),
     "seed": _json,
     "preset": _optional_text,
@@ -127,7 +127,7 @@ STUDY_JSON: dict[str, tuple[type, ...]] = {
     "settings": (dict,),
     "prior": (dict, type(None)),
     "withheld": (list,),
-    "cursor": (dict,),
+    "optimizer_state": (dict,),
     "seed": (int, type(None)),
 }
 TRIAL_RULES = {
@@ -141,7 +141,7 @@ TRIAL_RULES = {
     "explanation": _optional_text,
     "asked": _number(optional=False),
     "told": _number(),
-    "told_as": _count(optional=True),
+    "completion_order": _count(optional=True),
     "released": _count(),
     "attempts": _count(),
     "worker": _optional_text,
@@ -213,7 +213,7 @@ def _read_trial(row: Row, params: Any, why: Any) -> TrialRow:
         trial=trial,
         asked=row["asked"],
         told=row["told"],
-        told_as=row["told_as"],
+        completion_order=row["completion_order"],
         released=bool(row["released"]),
         attempts=row["attempts"],
         worker=row["worker"],

@@ -14,7 +14,7 @@ from ccgbo.errors import StorageError
 APPLICATION_ID = 0x43434742  # "CCGB"
 SCHEMA_VERSION = 3
 
-# cursor: the optimizer's state beside the trials; withheld: what a file cannot hold and the user passes on opening
+# optimizer_state: what the trials do not say of it; withheld: what a file cannot hold and the user passes on opening
 TABLES = (
     """
     CREATE TABLE studies (
@@ -25,7 +25,7 @@ TABLES = (
         settings TEXT NOT NULL,
         prior TEXT NOT NULL,
         withheld TEXT NOT NULL,
-        cursor TEXT NOT NULL,
+        optimizer_state TEXT NOT NULL,
         created REAL NOT NULL,
         n_asked INTEGER NOT NULL DEFAULT 0,
         n_told INTEGER NOT NULL DEFAULT 0,
@@ -47,7 +47,7 @@ TABLES = (
         explanation TEXT,
         asked REAL NOT NULL,
         told REAL,
-        told_as INTEGER,
+        completion_order INTEGER,
         revision INTEGER NOT NULL DEFAULT 0,
         released INTEGER NOT NULL DEFAULT 0,
         attempts INTEGER NOT NULL DEFAULT 0,

@@ -126,7 +126,9 @@ class SQLiteUnit:
         return self._one("SELECT revision FROM studies WHERE id = ?", "revision")
 
     def changes(self, since: int) -> list[TrialRow]:
-        return self._trials("SELECT * FROM trials WHERE study = ? AND revision > ? ORDER BY told_as, id", since)
+        return self._trials(
+            "SELECT * FROM trials WHERE study = ? AND revision > ? ORDER BY completion_order, id", since
+        )
 
     def trial(self, trial_id: int) -> TrialRow | None:
         if not 0 <= trial_id < 2**63:
@@ -178,7 +180,7 @@ class SQLiteUnit:
             if trial.state == "pending":
                 columns |= _hold(worker)
             else:
-                columns |= {"told": now, "told_as": self._count_up("n_told")}
+                columns |= {"told": now, "completion_order": self._count_up("n_told")}
             _insert(self._connection, "trials", columns)
             added.append(trial)
         self._change("UPDATE studies SET n_asked = n_asked + ? WHERE id = ?", len(added), self._study)
@@ -187,7 +189,7 @@ class SQLiteUnit:
     def finish(self, trial: Trial) -> Trial:
         trial = replace(trial, error=storable_text(trial.error))
         self._change(
-            "UPDATE trials SET state = ?, value = ?, noise_variance = ?, error = ?, told = ?, told_as = ?, "
+            "UPDATE trials SET state = ?, value = ?, noise_variance = ?, error = ?, told = ?, completion_order = ?, "
             "revision = ?, released = 0, worker = NULL, heartbeat = NULL, clock = NULL WHERE study = ? AND id = ?",
             *(trial.state, trial.value, trial.noise_variance, trial.error),
             *(time.time(), self._count_up("n_told"), self._count_up("revision")),
@@ -196,7 +198,7 @@ class SQLiteUnit:
         return trial
 
     def save_state(self, state: dict[str, Any]) -> None:
-        self._change("UPDATE studies SET cursor = ? WHERE id = ?", to_json(state), self._study)
+        self._change("UPDATE studies SET optimizer_state = ? WHERE id = ?", to_json(state), self._study)
 
     def claim(self, trial_id: int, worker: str | None) -> None:
         self._set(trial_id, **_hold(worker), released=0)

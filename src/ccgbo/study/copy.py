@@ -19,7 +19,7 @@ class Copy:
     def forget(self) -> None:
         """Start again from the store: what is here may be ahead of it."""
         self._trials: dict[int, Trial] = {}
-        self._told_as: dict[int, int] = {}  # place of each outcome in the order they were told
+        self._completion_order: dict[int, int] = {}  # place of each outcome in the order they were told
         self._revision = -1  # of the store, as far as it was read
         self._optimizer: Optimizer | None = None
 
@@ -48,7 +48,9 @@ class Copy:
             changed = view.changes(self._revision)
             self._trials.update((row.trial.id, row.trial) for row in changed)
             self._trials = dict(sorted(self._trials.items()))
-            self._told_as.update((row.trial.id, row.told_as) for row in changed if row.told_as is not None)
+            self._completion_order.update(
+                (row.trial.id, row.completion_order) for row in changed if row.completion_order is not None
+            )
             if self._optimizer is not None:
                 self._sync(self._optimizer, [row.trial for row in changed], view)
             self._revision = revision
@@ -58,10 +60,10 @@ class Copy:
 
     def _build(self, view: View) -> Optimizer:
         optimizer = self._definition.optimizer(self._threads)
-        in_order = sorted(self._trials.values(), key=lambda trial: self._told_as.get(trial.id, -1))
+        in_order = sorted(self._trials.values(), key=lambda trial: self._completion_order.get(trial.id, -1))
         self._sync(optimizer, in_order, view)
         return optimizer
 
     def _sync(self, optimizer: Optimizer, trials: list[Trial], view: View) -> None:
-        with reading(place_of(self._address, self._name, "cursor or params of a trial")):
-            optimizer.sync(trials, unpack(view.row().cursor))
+        with reading(place_of(self._address, self._name, "optimizer_state or params of a trial")):
+            optimizer.sync(trials, unpack(view.row().optimizer_state))

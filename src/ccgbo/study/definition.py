@@ -95,7 +95,7 @@ def define(given: Given) -> StudyRow:
         settings=_plain(settings),
         prior=_plain(prior),
         withheld=[name for name, is_withheld in withheld.items() if is_withheld],
-        cursor=pack(optimizer),
+        optimizer_state=pack(optimizer),
         created=time.time(),
         seed=None if given.seed is None else int(given.seed),
         preset=preset if isinstance(preset, str) else None,
@@ -107,13 +107,13 @@ def pack(optimizer: Optimizer) -> dict[str, Any]:
     return optimizer.state().to_dict()
 
 
-def unpack(cursor: Mapping[str, Any]) -> OptimizerState:
+def unpack(stored: Mapping[str, Any]) -> OptimizerState:
     """The state that ``pack`` gave, checked as far as the optimizer takes it on trust."""
-    if cursor["version"] != STATE_VERSION:
+    if stored["version"] != STATE_VERSION:
         raise StorageError(
-            f"the study was last used by another ccgbo (state version {cursor['version']}, here {STATE_VERSION})."
+            f"the study was last used by another ccgbo (state version {stored['version']}, here {STATE_VERSION})."
         )
-    state = OptimizerState.from_dict(cursor)
+    state = OptimizerState.from_dict(stored)
     for name, most in (("design_seed", 2**63), ("designed", 10**7), ("iteration", 2**53)):
         count = getattr(state, name)
         if type(count) is not int or not 0 <= count < most:
