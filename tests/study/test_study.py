@@ -17,6 +17,7 @@ import pytest
 import ccgbo
 from ccgbo.acquisition import Alternate
 from ccgbo.engine.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
+from ccgbo.storage.anchor import Anchor
 from ccgbo.storage.workers import this_worker
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -427,3 +428,13 @@ def test_threads_share_a_study(path: Path) -> None:
             thread.join()
         assert [t.id for t in study.trials] == list(range(32))
         assert all(t.value == f(**t.params) for t in study.trials)
+
+
+def test_what_is_told_together_is_told_once_when_the_step_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([False])  # another thread copied the file during the first try, which takes SQLite's lock away
+    monkeypatch.setattr(Anchor, "still_writes", lambda _: next(answers, True))
+    with ccgbo.Study(tmp_path / "s.db", {"x": (0.0, 1.0)}) as study:
+        study.tell_many([{"x": 0.1}, {"x": 0.2}], [1.0, 2.0])
+        assert [trial.value for trial in study.trials] == [1.0, 2.0]

@@ -179,7 +179,8 @@ class Study(StudyReader):
 
     def add_told(self, trials: Iterable[Trial]) -> list[Trial]:
         """Take in finished trials from elsewhere under new ids, all or none."""
-        return self._write(lambda unit: add_told(unit, trials))
+        told = list(trials)  # a step may be done again
+        return self._write(lambda unit: add_told(unit, told))
 
     def tell_rows(self, plan: Callable[[Mapping[int, Trial]], tuple[list[Trial], list[Trial]]]) -> list[Trial]:
         """Take in outcomes of pending trials, and finished trials from elsewhere under new ids, in one write.
