@@ -434,7 +434,7 @@ def test_what_is_told_together_is_told_once_when_the_step_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = iter([False])  # another thread copied the file during the first try, which takes SQLite's lock away
-    monkeypatch.setattr(Anchor, "still_writes", lambda _: next(answers, True))
     with ccgbo.Study(tmp_path / "s.db", {"x": (0.0, 1.0)}) as study:
+        monkeypatch.setattr(Anchor, "still_writes", lambda _: next(answers, True))
         study.tell_many([{"x": 0.1}, {"x": 0.2}], [1.0, 2.0])
         assert [trial.value for trial in study.trials] == [1.0, 2.0]
