@@ -15,7 +15,7 @@ ORDER = [
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "model", "state",
-    "proposal", "explain", "optimizer",
+    "proposal", "explain", "reader", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

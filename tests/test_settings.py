@@ -377,6 +377,9 @@ def test_the_entry_points_show_their_options_to_editors(entry: Any) -> None:
         (ccgbo.maximize, ccgbo.maximize),
         (ccgbo.Study.run, ccgbo.Study.run),
         (ccgbo.Study, ccgbo.Study.__init__),
+        (ccgbo.Optimizer, ccgbo.Optimizer.__init__),
+        (ccgbo.Optimizer.ask, ccgbo.Optimizer.ask),
+        (ccgbo.Optimizer.tell, ccgbo.Optimizer.tell),
     ],
 )
 def test_help_documents_every_argument(documented: Any, signature: Any) -> None:

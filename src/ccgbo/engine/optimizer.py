@@ -5,7 +5,6 @@ The step itself is ``ccgbo.engine.proposal.propose``; here is what happens aroun
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -13,34 +12,49 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from ccgbo.acquisition.factors import UserPrior
-from ccgbo.engine.explain import credit_rows, explain_choice, in_user_units
-from ccgbo.engine.history import Data, History, outcome_of, read_table
+from ccgbo.engine.explain import explain_choice
+from ccgbo.engine.history import History, outcome_of, read_table
 from ccgbo.engine.initial import InitialDesign
-from ccgbo.engine.model import FitState, Model, build_model
 from ccgbo.engine.options import SettingsOptions, check_keywords
-from ccgbo.engine.proposal import State, propose, question
-from ccgbo.engine.search import Excluded
+from ccgbo.engine.proposal import propose
+from ccgbo.engine.reader import OptimizerReader
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import NoObservationsError, SpaceExhaustedError, TellError, UnsupportedError
-from ccgbo.frames import flat_row, frame_of
-from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
+from ccgbo.errors import SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.records import Direction, Explanation, Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import check, optional_whole_number, whole_number
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
-class Optimizer(BestTrial):
+class Optimizer(OptimizerReader):
     """Suggests where to evaluate next, and explains why.
 
     >>> opt = Optimizer({"x": (-5.0, 10.0), "y": (0.0, 15.0)}, direction="minimize", seed=0)
     >>> trial = opt.ask()
     >>> opt.tell(trial, 1.25)
 
-    Every field of ``Settings`` can be given by keyword to replace the preset's; ``settings.describe()`` has all.
+    Parameters
+    ----------
+    space
+        The parameters by name: ``Float``, ``Int``, ``Categorical``, a tuple (low, high) or a list of choices.
+    direction
+        "maximize" or "minimize".
+    preset
+        Settings to start from: "default", "paper" or a ``Settings``.
+    seed
+        Makes the suggestions repeatable; None draws one.
+    constraint
+        What a point must satisfy: a predicate of the params, a ``LinearConstraint``, or a list of them.
+    prior
+        A belief about the optimum: distributions by parameter, or a density of the params.
+    threads
+        Threads of BLAS while suggesting; None leaves them alone.
+    **settings
+        Every field of ``Settings``, to replace the preset's; ``settings.describe()`` has all that are in force.
     """
 
     def __init__(
@@ -50,9 +64,9 @@ class Optimizer(BestTrial):
         direction: Direction = "maximize",
         preset: str | Settings = "default",
         seed: int | None = None,
-        constraint: Any = None,  # predicate(params) -> bool, LinearConstraint, or several
-        prior: Any = None,  # belief about the optimum: distributions by parameter, or density(params)
-        threads: int | None = 1,  # of BLAS while suggesting; None leaves it alone
+        constraint: Any = None,
+        prior: Any = None,
+        threads: int | None = 1,
         **settings: Unpack[SettingsOptions],
     ) -> None:
         check_keywords(settings, Optimizer, SettingsOptions)
@@ -60,25 +74,14 @@ class Optimizer(BestTrial):
             raise UnsupportedError(
                 f"several objectives are out of scope: direction must be one word, got {direction!r}."
             )
-        self.direction: Direction = check("direction", direction, Direction)
-        seed = optional_whole_number("seed", seed, at_least=0)
-        self.space = as_space(space, constraint)
-        self.settings = resolve(preset, **settings)
-        self._prior = None if prior is None else UserPrior(self.space, prior)
-        self._threads = optional_whole_number("threads", threads)
-        self._rng = np.random.default_rng(seed)
-        self._design_seed = int(self._rng.integers(2**62))
-        self._designed = 0  # points of the initial design given out
-        self._iteration = 0  # t, see OptimizerState
-        self._history = History(self.space, direction)
-        self._fit: FitState | None = None
-        self._model: Model | None = None
-
-    def __repr__(self) -> str:
-        h = self._history
-        return (
-            f"Optimizer(direction={self.direction!r}, {len(h.complete)} observations, {len(h.pending)} pending,\n"
-            f"space = {self.space!r},\nsettings = {self.settings!r})"
+        known = as_space(space, constraint)
+        super().__init__(
+            known,
+            check("direction", direction, Direction),
+            resolve(preset, **settings),
+            None if prior is None else UserPrior(known, prior),
+            optional_whole_number("threads", threads),
+            optional_whole_number("seed", seed, at_least=0),
         )
 
     # -- ask: Algorithm 1
@@ -91,6 +94,11 @@ class Optimizer(BestTrial):
         """The next point to evaluate, or ``n`` of them; points still being evaluated are taken into account.
 
         All or nothing: an ask that raises leaves the optimizer as it was.
+
+        Parameters
+        ----------
+        n
+            How many points; None gives one trial instead of a list.
         """
         wanted = 1 if n is None else whole_number("n", n)
         trials: list[Trial] = []
@@ -128,34 +136,6 @@ class Optimizer(BestTrial):
             self._model = model
             raise
 
-    def snapshot(self) -> State:
-        """What the next step would look at. Looking changes nothing: no refit is committed."""
-        with blas_threads(self._threads):
-            return self._state_of_step(self._posterior(commit=False))
-
-    def generator(self) -> np.random.Generator:
-        """A copy of the generator, as the next step would find it."""
-        return copy.deepcopy(self._rng)
-
-    def _state_of_step(self, model: Model) -> State:
-        h = self._history
-        return State(
-            space=self.space,
-            settings=self.settings,
-            t=self._iteration,
-            model=model,
-            observed=h.data().U[model.rows],
-            pending=h.features("pending"),
-            failed=h.features("failed"),
-            excluded=self._excluded(),
-            prior=self._prior,
-        )
-
-    def _excluded(self) -> Excluded:
-        states = ("pending", "failed") if self.settings.allow_repeats else ("pending", "failed", "complete")
-        F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
-        return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)
-
     # -- tell
 
     def enqueue(self, params: Mapping[str, Any]) -> Trial:
@@ -175,6 +155,19 @@ class Optimizer(BestTrial):
         """Record the outcome of a trial, or of a point evaluated elsewhere: ``tell(params, value)``.
 
         NaN and infinite values count as failed: remembered as places to avoid, kept out of the model.
+
+        Parameters
+        ----------
+        trial
+            A trial that was asked for, its id, or the params of a point evaluated elsewhere.
+        value
+            The value of the objective there, one number.
+        failed
+            That the evaluation gave no value; then ``value`` is left out.
+        noise_variance
+            The variance of the value's error, where it is known.
+        error
+            Why it failed.
         """
         if isinstance(trial, Mapping):
             self.space.encode(trial)  # refuses what is not in the space
@@ -191,72 +184,6 @@ class Optimizer(BestTrial):
         rows, outcomes = read_table(params, values, noise_variance, self.space)
         added = [self._history.add(row, "external") for row in rows]
         return [self._history.finish(trial, outcome) for trial, outcome in zip(added, outcomes, strict=True)]
-
-    # -- what is known
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        return tuple(self._history.trials.values())
-
-    @property
-    def pending(self) -> tuple[Trial, ...]:
-        """Trials that were asked for and not told yet."""
-        return tuple(self._history.trials[i] for i in self._history.pending)
-
-    def result(self, stopped: str = "so far") -> Result:
-        """What was found so far; ``stopped`` says why it goes no further."""
-        recommended = self.recommend() if self._history.complete else None
-        return Result(
-            trials=self.trials,
-            direction=self.direction,
-            recommended=recommended,
-            stopped=stopped,
-            found_by=self,
-        )
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """One row per trial, see ``ccgbo.frames``; needs pandas."""
-        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space)
-
-    def recommend(self) -> Recommendation:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
-        with blas_threads(self._threads):
-            model = self._posterior(commit=False)
-        i = int(model.mean.argmax())
-        trial = self._history.observed(model.rows[i])
-        m, s = in_user_units(model, model.mean[i], model.std[i], self._history.sign)
-        return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)
-
-    def credits(self) -> list[CreditRow]:
-        """How much each observation tells about where the optimum is. Looking changes nothing: the next ``ask`` sees
-        these credits."""
-        state = self.snapshot()
-        with blas_threads(self._threads):
-            _, scores = question(state, self.generator())
-        return credit_rows([self._history.observed(row) for row in state.model.rows], scores)
-
-    def explain(self, trial: Trial | int) -> Explanation:
-        """Why this point was suggested, as the model saw it then."""
-        return self._history.find(trial).explanation or Explanation(reason="told from elsewhere")
-
-    @property
-    def data(self) -> Data:
-        """The observations in the order they were told, as the model takes them."""
-        return self._history.data()
-
-    @property
-    def observations(self) -> tuple[Trial, ...]:
-        """The complete trials in the order they were told."""
-        return tuple(self._history.trials[i] for i in self._history.complete)
-
-    def _posterior(self, *, commit: bool) -> Model:
-        """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
-        if not self._history.complete:
-            raise NoObservationsError(NO_VALUE)
-        model = build_model(self._history.data(), self.space.choices, self.settings, self._model, self._fit)
-        if commit:
-            self._model, self._fit = model, model.fit
-        return model
 
     # -- state
 

@@ -1,0 +1,151 @@
+"""What an optimizer knows: its trials, its model, and what the next step would look at. Looking changes nothing."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ccgbo.acquisition.factors import UserPrior
+from ccgbo.engine.explain import credit_rows, in_user_units
+from ccgbo.engine.history import Data, History
+from ccgbo.engine.model import FitState, Model, build_model
+from ccgbo.engine.proposal import State, question
+from ccgbo.engine.search import Excluded
+from ccgbo.engine.settings import Settings
+from ccgbo.engine.threads import blas_threads
+from ccgbo.errors import NoObservationsError
+from ccgbo.frames import flat_row, frame_of
+from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
+from ccgbo.space import Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class OptimizerReader(BestTrial):
+    """The questions that an optimizer answers."""
+
+    def __init__(
+        self,
+        space: Space,
+        direction: Direction,
+        settings: Settings,
+        prior: UserPrior | None,
+        threads: int | None,
+        seed: int | None,
+    ) -> None:
+        self.space, self.settings = space, settings
+        self.direction: Direction = direction
+        self._prior, self._threads = prior, threads
+        self._rng = np.random.default_rng(seed)
+        self._design_seed = int(self._rng.integers(2**62))
+        self._designed = 0  # points of the initial design given out
+        self._iteration = 0  # t, see OptimizerState
+        self._history = History(space, direction)
+        self._fit: FitState | None = None
+        self._model: Model | None = None
+
+    def __repr__(self) -> str:
+        h = self._history
+        return (
+            f"Optimizer(direction={self.direction!r}, {len(h.complete)} observations, {len(h.pending)} pending,\n"
+            f"space = {self.space!r},\nsettings = {self.settings!r})"
+        )
+
+    # -- what is known
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return tuple(self._history.trials.values())
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials that were asked for and not told yet."""
+        return tuple(self._history.trials[i] for i in self._history.pending)
+
+    def result(self, stopped: str = "so far") -> Result:
+        """What was found so far; ``stopped`` says why it goes no further."""
+        recommended = self.recommend() if self._history.complete else None
+        return Result(
+            trials=self.trials,
+            direction=self.direction,
+            recommended=recommended,
+            stopped=stopped,
+            found_by=self,
+        )
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row per trial, see ``ccgbo.frames``; needs pandas."""
+        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space)
+
+    def recommend(self) -> Recommendation:
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
+        with blas_threads(self._threads):
+            model = self._posterior(commit=False)
+        i = int(model.mean.argmax())
+        trial = self._history.observed(model.rows[i])
+        m, s = in_user_units(model, model.mean[i], model.std[i], self._history.sign)
+        return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)
+
+    def credits(self) -> list[CreditRow]:
+        """How much each observation tells about where the optimum is. Looking changes nothing: the next ``ask`` sees
+        these credits."""
+        state = self.snapshot()
+        with blas_threads(self._threads):
+            _, scores = question(state, self.generator())
+        return credit_rows([self._history.observed(row) for row in state.model.rows], scores)
+
+    def explain(self, trial: Trial | int) -> Explanation:
+        """Why this point was suggested, as the model saw it then."""
+        return self._history.find(trial).explanation or Explanation(reason="told from elsewhere")
+
+    @property
+    def data(self) -> Data:
+        """The observations in the order they were told, as the model takes them."""
+        return self._history.data()
+
+    @property
+    def observations(self) -> tuple[Trial, ...]:
+        """The complete trials in the order they were told."""
+        return tuple(self._history.trials[i] for i in self._history.complete)
+
+    def _posterior(self, *, commit: bool) -> Model:
+        """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
+        if not self._history.complete:
+            raise NoObservationsError(NO_VALUE)
+        model = build_model(self._history.data(), self.space.choices, self.settings, self._model, self._fit)
+        if commit:
+            self._model, self._fit = model, model.fit
+        return model
+
+    # -- what the next step would look at
+
+    def snapshot(self) -> State:
+        """What the next step would look at. Looking changes nothing: no refit is committed."""
+        with blas_threads(self._threads):
+            return self._state_of_step(self._posterior(commit=False))
+
+    def generator(self) -> np.random.Generator:
+        """A copy of the generator, as the next step would find it."""
+        return copy.deepcopy(self._rng)
+
+    def _state_of_step(self, model: Model) -> State:
+        h = self._history
+        return State(
+            space=self.space,
+            settings=self.settings,
+            t=self._iteration,
+            model=model,
+            observed=h.data().U[model.rows],
+            pending=h.features("pending"),
+            failed=h.features("failed"),
+            excluded=self._excluded(),
+            prior=self._prior,
+        )
+
+    def _excluded(self) -> Excluded:
+        states = ("pending", "failed") if self.settings.allow_repeats else ("pending", "failed", "complete")
+        F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
+        return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)
