@@ -1,8 +1,8 @@
 """Trials as a DataFrame: one form, which ``tell_many`` and ``import_table`` take back.
 
-    id, state, value, noise_variance, origin, asked, told, error, params_<name> for each parameter
+    id, state, value, noise_variance, origin, asked_at, told_at, error, params_<name> for each parameter
 
-A parameter that is inactive in a trial has an empty cell. ``asked`` and ``told`` are times that only a study knows.
+A parameter that is inactive in a trial has an empty cell. Only a study knows the two times.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from ccgbo.errors import MissingExtraError
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("id", "state", "value", "noise_variance", "origin", "asked", "told", "error")
+COLUMNS = ("id", "state", "value", "noise_variance", "origin", "asked_at", "told_at", "error")
 PREFIX = "params_"
 
 
-def flat_row(trial: Mapping[str, Any], *, asked: float | None = None, told: float | None = None) -> dict[str, Any]:
+def flat_row(
+    trial: Mapping[str, Any], *, asked_at: float | None = None, told_at: float | None = None
+) -> dict[str, Any]:
     """A row of the table from a trial as plain data, and the seconds since 1970 at which it was asked and told."""
-    fields = {**trial, **times(asked, told)}
+    fields = {**trial, **times(asked_at, told_at)}
     params = {f"{PREFIX}{name}": value for name, value in trial["params"].items()}
     return {name: fields[name] for name in COLUMNS} | params
 
 
-def times(asked: float | None, told: float | None) -> dict[str, str | None]:
+def times(asked_at: float | None, told_at: float | None) -> dict[str, str | None]:
     """The two times as texts."""
-    return {"asked": _time(asked), "told": _time(told)}
+    return {"asked_at": _time(asked_at), "told_at": _time(told_at)}
 
 
 def _time(seconds: float | None) -> str | None:

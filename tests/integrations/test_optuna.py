@@ -28,7 +28,7 @@ import ccgbo
 from ccgbo.errors import SettingError
 from ccgbo.integrations import _optuna_engine, _optuna_trials
 from ccgbo.integrations import optuna as integration
-from ccgbo.integrations._optuna_trials import news_of, outcome_of, pruned_limits
+from ccgbo.integrations._optuna_trials import frozen_outcome, news_of, pruned_limits
 from ccgbo.integrations.optuna import CCGBOSampler
 
 from .pages import ROOT, run_example, run_page
@@ -256,7 +256,7 @@ def test_a_pruned_trial_is_kept_between_the_worst_and_the_median_complete_value(
         create_trial(state=TrialState.PRUNED, params={"x": 0.5}, distributions=space, value=v)
         for v in (-5.0, 1.0, 50.0, 4.0)
     ]
-    assert [outcome_of(t, limits)["value"] for t in pruned] == kept
+    assert [frozen_outcome(t, limits)["value"] for t in pruned] == kept
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_a_file_with_any_cell_changed_works_or_gives_an_error_of_ours(
         ("trials", "value", None, "trial 3, .*the value of a complete trial is None"),
         ("trials", "value", "high", "trial 3, column value holds 'high'"),
         ("trials", "explanation", '{"reason": 3}', "trial 3, .*explanation cannot be read .*reason is 3"),
-        ("trials", "asked", "now", "trial 3, column asked holds 'now'"),
+        ("trials", "asked_at", "now", "trial 3, column asked_at holds 'now'"),
     ],
 )
 def test_an_error_names_the_file_the_study_and_the_column(

@@ -102,12 +102,12 @@ def test_what_is_exported_says_when(full: ccgbo.Study) -> None:
     data = json.loads(to_json(full))
     assert (data["study"], data["direction"]) == ("default", "maximize")
     assert data["space"]["parameters"]["x"]["high"] == 1.0
-    assert pd.Timestamp(data["trials"][0]["told"]) >= pd.Timestamp(data["trials"][0]["asked"])
-    assert data["trials"][3]["told"] is None
+    assert pd.Timestamp(data["trials"][0]["told_at"]) >= pd.Timestamp(data["trials"][0]["asked_at"])
+    assert data["trials"][3]["told_at"] is None
     assert data["trials"][3]["explanation"]["reason"] == full.trials[3].explanation.reason  # type: ignore[union-attr]
     head = to_csv(full).splitlines()[0]
     assert head == (
-        "id,state,value,noise_variance,origin,asked,told,error,params_x,params_n,params_deep,params_units,params_norm"
+        "id,state,value,noise_variance,origin,asked_at,told_at,error,params_x,params_n,params_deep,params_units,params_norm"
     )
 
 

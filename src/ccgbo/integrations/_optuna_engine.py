@@ -16,9 +16,9 @@ from ccgbo.engine.state import OptimizerState, iteration_of
 from ccgbo.integrations._optuna_trials import (
     Distributions,
     belongs,
+    frozen_outcome,
     inward,
     news_of,
-    outcome_of,
     parameter_of,
     pruned_limits,
 )
@@ -109,7 +109,7 @@ class Engine:
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
             if t.state != TrialState.WAITING and belongs(params, search_space):
-                outcome = outcome_of(t, limits)
+                outcome = frozen_outcome(t, limits)
                 records.append(Trial(id=t.number, params=inward(params, search_space), origin="external", **outcome))
         return records
 

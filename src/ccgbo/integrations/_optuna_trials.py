@@ -23,7 +23,7 @@ Distributions = Mapping[str, BaseDistribution]
 
 def pruned_limits(trials: Iterable[FrozenTrial], direction: StudyDirection) -> tuple[float, float] | None:
     """A pruned trial is not better than half of the complete ones, nor worse than all of them."""
-    outcomes = (outcome_of(t, None) for t in trials if t.state == TrialState.COMPLETE)
+    outcomes = (frozen_outcome(t, None) for t in trials if t.state == TrialState.COMPLETE)
     values = [outcome["value"] for outcome in outcomes if outcome["state"] == "complete"]
     if not values:
         return None
@@ -32,7 +32,7 @@ def pruned_limits(trials: Iterable[FrozenTrial], direction: StudyDirection) -> t
     return min(worst, middle), max(worst, middle)
 
 
-def outcome_of(trial: FrozenTrial, limits: tuple[float, float] | None) -> dict[str, Any]:
+def frozen_outcome(trial: FrozenTrial, limits: tuple[float, float] | None) -> dict[str, Any]:
     """State and value of the engine's record."""
     if trial.state == TrialState.RUNNING:
         return {"state": "pending"}

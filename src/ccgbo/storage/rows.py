@@ -48,8 +48,8 @@ class TrialRow:
     """A trial, when it was asked and told, and who works on it."""
 
     trial: Trial
-    asked: float  # seconds since 1970
-    told: float | None = None
+    asked_at: float  # seconds since 1970
+    told_at: float | None = None
     completion_order: int | None = None  # place in the order of all outcomes
     released: bool = False  # waits to be given out again
     attempts: int = 0  # evaluations that ended with their process
@@ -139,8 +139,8 @@ TRIAL_RULES = {
     "error": _optional_text,
     "origin": _one_of(*get_args(Origin)),
     "explanation": _optional_text,
-    "asked": _number(optional=False),
-    "told": _number(),
+    "asked_at": _number(optional=False),
+    "told_at": _number(),
     "completion_order": _count(optional=True),
     "released": _count(),
     "attempts": _count(),
@@ -211,8 +211,8 @@ def _read_trial(row: Row, params: Any, why: Any) -> TrialRow:
     trial = Trial.from_dict({name: row[name] for name in PLAIN_FIELDS} | {"params": params, "explanation": why})
     return TrialRow(
         trial=trial,
-        asked=row["asked"],
-        told=row["told"],
+        asked_at=row["asked_at"],
+        told_at=row["told_at"],
         completion_order=row["completion_order"],
         released=bool(row["released"]),
         attempts=row["attempts"],

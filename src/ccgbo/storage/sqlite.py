@@ -176,11 +176,11 @@ class SQLiteUnit:
         added = []
         for i, given in enumerate(trials):
             trial = replace(given, id=first + i, error=storable_text(given.error))
-            columns = trial_columns(trial) | {"study": self._study, "asked": now, "revision": revision}
+            columns = trial_columns(trial) | {"study": self._study, "asked_at": now, "revision": revision}
             if trial.state == "pending":
                 columns |= _hold(worker)
             else:
-                columns |= {"told": now, "completion_order": self._count_up("n_told")}
+                columns |= {"told_at": now, "completion_order": self._count_up("n_told")}
             _insert(self._connection, "trials", columns)
             added.append(trial)
         self._change("UPDATE studies SET n_asked = n_asked + ? WHERE id = ?", len(added), self._study)
@@ -189,7 +189,7 @@ class SQLiteUnit:
     def finish(self, trial: Trial) -> Trial:
         trial = replace(trial, error=storable_text(trial.error))
         self._change(
-            "UPDATE trials SET state = ?, value = ?, noise_variance = ?, error = ?, told = ?, completion_order = ?, "
+            "UPDATE trials SET state = ?, value = ?, noise_variance = ?, error = ?, told_at = ?, completion_order = ?, "
             "revision = ?, released = 0, worker = NULL, heartbeat = NULL, clock = NULL WHERE study = ? AND id = ?",
             *(trial.state, trial.value, trial.noise_variance, trial.error),
             *(time.time(), self._count_up("n_told"), self._count_up("revision")),

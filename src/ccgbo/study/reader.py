@@ -68,7 +68,7 @@ class StudyReader(BestTrial):
 
     def table_rows(self) -> list[dict[str, Any]]:
         """Every trial as a row of its table, see ``ccgbo.frames``."""
-        return [flat_row(row.trial.to_dict(), asked=row.asked, told=row.told) for row in self.records()]
+        return [flat_row(row.trial.to_dict(), asked_at=row.asked_at, told_at=row.told_at) for row in self.records()]
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per trial, see ``ccgbo.frames``; needs pandas."""

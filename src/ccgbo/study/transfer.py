@@ -1,8 +1,8 @@
 """Trials in and out of a study: CSV, JSON, Parquet, DataFrames, and Optuna studies.
 
-A table has the columns id, state, value, noise_variance, origin, asked, told, error and ``params_<name>`` for each
-parameter, empty where it is inactive; cells.py says how choices are written. Any table with columns named after the
-parameters and ``value`` can be imported, and one with ``id`` and ``value`` tells the trials of those ids.
+A table has the columns id, state, value, noise_variance, origin, asked_at, told_at, error and ``params_<name>`` for
+each parameter, empty where it is inactive; cells.py says how choices are written. Any table with columns named after
+the parameters and ``value`` can be imported, and one with ``id`` and ``value`` tells the trials of those ids.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _line(cells: list[Any]) -> str:
 
 
 def to_json(study: Study) -> str:
-    trials = [row.trial.to_dict() | times(row.asked, row.told) for row in study.records()]
+    trials = [row.trial.to_dict() | times(row.asked_at, row.told_at) for row in study.records()]
     head = {"study": study.name, "direction": study.direction, "space": storable_space(study.space)}
     return json.dumps(head | {"trials": trials}, indent=2) + "\n"
 
