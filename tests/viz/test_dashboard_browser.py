@@ -181,14 +181,15 @@ def selector(page: Browser) -> list[str]:
     return found
 
 
-def test_the_list_of_studies_counts_what_is_told(shown: tuple[Browser, Path]) -> None:
+def test_the_list_of_studies_counts_their_trials(shown: tuple[Browser, Path]) -> None:
     page, path = shown
-    wait_for(lambda: selector(page) == ["net (12)"])
     with Study(path) as study:
-        study.tell(13, 0.5)
-    wait_for(lambda: selector(page) == ["net (13)"])
+        n = len(study.trials)
+        wait_for(lambda: selector(page) == [f"net ({n})"])
+        study.ask()
+    wait_for(lambda: selector(page) == [f"net ({n + 1})"])
     Study(path, {"x": (0.0, 1.0)}, name="second", seed=0).close()
-    wait_for(lambda: selector(page) == ["net (13)", "second (0)"])
+    wait_for(lambda: selector(page) == [f"net ({n + 1})", "second (0)"])
     assert page.text("#title") == "net"
 
 
