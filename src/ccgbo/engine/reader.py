@@ -46,6 +46,7 @@ class OptimizerReader(BestTrial):
         self._history = History(space, direction)
         self._fit: FitState | None = None
         self._model: Model | None = None
+        self._looked: tuple[Data, FitState | None, Model] | None = None  # the last model, and what it is of
 
     def __repr__(self) -> str:
         h = self._history
@@ -115,7 +116,12 @@ class OptimizerReader(BestTrial):
         """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
         if not self._history.complete:
             raise NoObservationsError(NO_VALUE)
-        model = build_model(self._history.data(), self.space.choices, self.settings, self._model, self._fit)
+        data, looked = self._history.data(), self._looked
+        if looked is not None and looked[0] is data and looked[1] is self._fit:
+            model = looked[2]
+        else:
+            model = build_model(data, self.space.choices, self.settings, self._model, self._fit)
+            self._looked = data, self._fit, model
         if commit:
             self._model, self._fit = model, model.fit
         return model
