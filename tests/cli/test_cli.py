@@ -358,7 +358,8 @@ def test_a_failure_has_its_reason_and_an_option_that_nobody_knows_is_no_value(fo
     assert "--reason says why a trial --failed" in here("tell", "tune.db", 0, 1.5, "--reason", "spilt", code=2)[1]
     here("tell", "tune.db", 0, "--failed", "--reason", "spilt")
     assert "spilt" in here("show", "tune.db")[0]
-    assert "No such option '--faild'" in here("tell", "tune.db", 1, "--faild", code=2)[1]
+    err = here("tell", "tune.db", 1, "--faild", code=2)[1]
+    assert re.search("No such option:? '?--faild", err)  # click spells it by its version
 
 
 def test_a_value_may_have_a_decimal_comma_and_one_trial_is_one(folder: Path, here: Any) -> None:

@@ -84,7 +84,8 @@ class SQLiteStore:
         def create(connection: sqlite3.Connection) -> StudyRow:
             if connection.execute("SELECT 1 FROM studies WHERE name = ?", (study.name,)).fetchone() is not None:
                 raise StudyExistsError(f"{self.address!r} already has a study {study.name!r}.")
-            new = replace(study, id=_new_id())
+            last = connection.execute("SELECT max(id) FROM studies").fetchone()[0] or 0
+            new = replace(study, id=max(_new_id(), last + 1))  # two of one millisecond stay in order
             _insert(connection, "studies", study_columns(new))
             return new
 
