@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from ccgbo.acquisition import UCB, LogEI
-from ccgbo.bench.baselines.base import EngineMethod, Initial, Method, Point, Searcher
+from ccgbo.bench.baselines.base import EngineMethod, EngineSearch, Initial, Method, Searcher
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import DEFAULT, Settings, resolve
-from ccgbo.records import Trial
 from ccgbo.space import Space
 from ccgbo.surrogate.gp.fit import LengthscalePrior, LogNormal
 
@@ -35,20 +34,7 @@ class OwnDesign:
     def make(self, space: Space, seed: int, initial: Initial) -> Searcher:
         del initial
         size = max(self.each * space.d + self.more, self.least)
-        return OwnDesignSearch(Optimizer(space, preset=self.settings, seed=seed, n_initial=size))
-
-
-class OwnDesignSearch:
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.optimizer = optimizer
-        self._asked: Trial | None = None
-
-    def ask(self) -> Point:
-        self._asked = self.optimizer.ask()
-        return self._asked.params
-
-    def tell(self, point: Point, value: float) -> None:
-        self.optimizer.tell(point if self._asked is None else self._asked, value)
+        return EngineSearch(Optimizer(space, preset=self.settings, seed=seed, n_initial=size))
 
 
 _PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search

@@ -13,8 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from ccgbo.errors import ObjectiveError, SettingError, SpaceExhaustedError, TellError
 from ccgbo.records import Result, Trial
 from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate_far, failure_of, refusal
@@ -23,6 +21,7 @@ from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuil
 from ccgbo.running.progress import Progress, open_progress
 from ccgbo.running.sources import CRASHED, MemorySource, Source
 from ccgbo.text import count
+from ccgbo.validation import flag
 
 OnError = Literal["record", "continue", "raise"]
 Callback = Callable[[Any, Trial], Any]
@@ -60,8 +59,7 @@ def run(
         raise SettingError(f"f must be callable, got {f!r}.")
     if on_error not in ("record", "continue", "raise"):
         raise SettingError(f"on_error must be 'record', 'continue' or 'raise', got {on_error!r}.")
-    if not isinstance(progress, bool | np.bool_):
-        raise SettingError(f"progress must be True or False, got {progress!r}.")
+    progress = flag("progress", progress)
     if callback is not None and not callable(callback):
         raise SettingError(f"callback must be None or callable, got {callback!r}.")
     size = size_of(n_workers, executor)

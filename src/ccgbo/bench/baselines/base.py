@@ -69,14 +69,22 @@ class EngineMethod:
     settings: Settings = PAPER
 
     def make(self, space: Space, seed: int, initial: Initial) -> EngineSearch:
-        return EngineSearch(space, seed, initial, self.settings)
+        return EngineSearch.after(initial, space, seed, self.settings)
 
 
 class EngineSearch:
-    def __init__(self, space: Space, seed: int, initial: Initial, settings: Settings) -> None:
-        self.optimizer = Optimizer(space, preset=settings, seed=seed, n_initial=len(initial))
-        self.optimizer.tell_many([point for point, _ in initial], [value for _, value in initial])
+    """An optimizer as a searcher."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
         self._asked: Trial | None = None
+
+    @classmethod
+    def after(cls, initial: Initial, space: Space, seed: int, settings: Settings) -> EngineSearch:
+        """One that was told the initial design."""
+        optimizer = Optimizer(space, preset=settings, seed=seed, n_initial=len(initial))
+        optimizer.tell_many([point for point, _ in initial], [value for _, value in initial])
+        return cls(optimizer)
 
     def ask(self) -> Point:
         self._asked = self.optimizer.ask()
@@ -102,7 +110,8 @@ class VariantMethod:
         acquisition = self.settings.acquisition
         beta = acquisition.beta if isinstance(acquisition, UCB) else UCB().beta
         changes = self.variant(space, initial, beta, **self.options)
-        return EngineSearch(space, seed, initial, replace(self.settings, **{"acquisition": UCB(beta=beta), **changes}))
+        settings = replace(self.settings, **{"acquisition": UCB(beta=beta), **changes})
+        return EngineSearch.after(initial, space, seed, settings)
 
 
 def gaussian(posterior: Posterior) -> GP:
