@@ -77,9 +77,14 @@ class Browser:
 
     def whole_page(self, width: int, path: Path | None = None) -> None:
         """Show the page at its full height, wait until every plot in it is drawn, and keep a picture if asked."""
+
+        def drawn() -> bool:
+            # a plot is drawn when it comes into view, and the page may still grow: follow it
+            self.resize(width, int(self.js("document.documentElement.scrollHeight")))
+            return bool(self.js("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))"))
+
         self.resize(width)
-        self.resize(width, int(self.js("document.documentElement.scrollHeight")))
-        wait_for(lambda: self.js("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))"))
+        wait_for(drawn)
         self.resize(width, int(self.js("document.documentElement.scrollHeight")))
         if path is not None:
             self.driver.save_screenshot(str(path))
