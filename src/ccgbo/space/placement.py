@@ -39,7 +39,9 @@ def place_rows(space: Space, rows: Sequence[Mapping[str, Any]]) -> tuple[Array, 
     try:
         return space.encode_rows(rows).reshape(len(rows), space.d), [None] * len(rows)
     except ParamsError:  # one of them at least is no point of the space
-        U, problems = np.full((len(rows), space.d), math.nan), []
+        pass
+    U: Array = np.full((len(rows), space.d), math.nan)
+    problems: list[str | None] = []
     for i, params in enumerate(rows):
         try:
             U[i] = place(space, params)
