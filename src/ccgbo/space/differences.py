@@ -108,7 +108,7 @@ def constraint_differences(was: Sequence[Any], now: Sequence[Any], rename: Mappi
 
 
 def _with_names(constraint: Any, rename: Mapping[str, str]) -> Any:
-    if not isinstance(constraint, LinearConstraint):
+    if not isinstance(constraint, LinearConstraint) or not set(constraint.coefficients) & set(rename):
         return constraint
     coefficients = {rename.get(name, name): a for name, a in constraint.coefficients.items()}
     return LinearConstraint(coefficients, lower=constraint.lower, upper=constraint.upper)

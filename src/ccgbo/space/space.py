@@ -41,9 +41,13 @@ class Space(Coordinates):
         self.linear = LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
 
     def __repr__(self) -> str:
-        body = ", ".join(f"{name!r}: {p!r}" for name, p in self._parameters.items())
+        """A line for each parameter, with what it was read from; it reads back as Python."""
+        lines = []
+        for name, p in self._parameters.items():
+            reading = self.readings[name]
+            lines.append(f"    {name!r}: {p!r}," + (f"  # {reading}" if reading else "") + "\n")
         tail = f", constraints={list(self.constraints)!r}" if self.constraints else ""
-        return f"Space({{{body}}}{tail})"
+        return f"Space({{\n{''.join(lines)}}}{tail})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self._key() == other._key()
@@ -155,7 +159,7 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     made: Space = space
     if constraint is None:
         return made
-    return Space(dict(made), constraints=[*made.constraints, *_listed(constraint)])
+    return Space(made, constraints=[*made.constraints, *_listed(constraint)])
 
 
 def _listed(constraints: Any) -> tuple[LinearConstraint | Predicate, ...]:
