@@ -1,6 +1,12 @@
 """Spaces as plain dicts, JSON and TOML.
 
-[parameters.lr]
+[parameters]
+temperature = [20.0, 100.0]         # two numbers: a range, of whole numbers if both are written as such
+solvent = ["water", "ethanol"]      # choices
+batch = { choices = [16, 32] }      # choices that are numbers
+folds = 5                           # one value, passed on
+
+[parameters.lr]                     # everything else in full
 type = "float"
 low = 1e-5
 high = 0.1
@@ -23,7 +29,9 @@ from typing import Any
 from ccgbo.errors import SpaceError
 from ccgbo.files import replacing
 from ccgbo.space.constraints import LinearConstraint
+from ccgbo.space.numeric import is_number
 from ccgbo.space.parameters import Bool, Categorical, Fixed, Float, Int, Parameter
+from ccgbo.space.shorthand import range_between
 from ccgbo.space.space import Space
 
 _FIELDS = {
@@ -87,9 +95,9 @@ def space_from_dict(data: Any) -> Space:
 
 def _parameter_from_dict(name: str, spec: Any) -> Parameter:
     if not isinstance(spec, Mapping):
-        raise SpaceError(f"parameters.{name} must be a table, got {spec!r}.")
+        return _parameter_from_shorthand(name, spec)
     fields = dict(spec)
-    kind = fields.pop("type", None)
+    kind = fields.pop("type", "categorical" if "choices" in fields else None)
     if not isinstance(kind, str) or kind not in _FIELDS:
         raise SpaceError(f"parameters.{name}.type must be one of {sorted(_FIELDS)}, got {kind!r}.")
     active_if = fields.pop("active_if", None)
@@ -110,6 +118,29 @@ def _parameter_from_dict(name: str, spec: Any) -> Parameter:
         return Fixed(fields["value"], active_if=active_if) if kind == "fixed" else Bool(active_if=active_if)
     except SpaceError as error:
         raise SpaceError(f"parameters.{name}: {error}") from None
+
+
+def _parameter_from_shorthand(name: str, spec: Any) -> Parameter:
+    """A range, choices or a constant: files have lists and no tuples, so two numbers in a list are a range."""
+    try:
+        if isinstance(spec, list | tuple) and spec and all(map(is_number, spec)):
+            if len(spec) != 2:
+                raise SpaceError(
+                    f"what does {spec!r} mean? Choices are {{ choices = {list(spec)!r} }}, a range is [low, high]."
+                )
+            return range_between(*spec)
+        if isinstance(spec, list | tuple):
+            return Categorical(list(spec))
+        if spec is None or isinstance(spec, bool | int | float):
+            return Fixed(spec)
+    except SpaceError as error:
+        raise SpaceError(f"parameters.{name}: {error}") from None
+    if isinstance(spec, str):
+        raise SpaceError(
+            f"parameters.{name}: what does the text {spec!r} mean? A value that is never searched is "
+            f'{{ type = "fixed", value = {spec!r} }}, a choice between several [{spec!r}, ...].'
+        )
+    raise SpaceError(f"parameters.{name} must be a table, a list or a value, got {spec!r}.")
 
 
 def load_space(path: str | Path) -> Space:

@@ -17,6 +17,7 @@ from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, sat
 from ccgbo.space.coordinates import Coordinates
 from ccgbo.space.feasible import find_feasible, sample_feasible
 from ccgbo.space.parameters import Categorical
+from ccgbo.space.placement import outside, place_rows
 from ccgbo.space.polytope import Polytope
 
 
@@ -40,9 +41,13 @@ class Space(Coordinates):
         self.linear = LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
 
     def __repr__(self) -> str:
-        body = ", ".join(f"{name!r}: {p!r}" for name, p in self._parameters.items())
+        """A line for each parameter, with what it was read from; it reads back as Python."""
+        lines = []
+        for name, p in self._parameters.items():
+            reading = self.readings[name]
+            lines.append(f"    {name!r}: {p!r}," + (f"  # {reading}" if reading else "") + "\n")
         tail = f", constraints={list(self.constraints)!r}" if self.constraints else ""
-        return f"Space({{{body}}}{tail})"
+        return f"Space({{\n{''.join(lines)}}}{tail})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self._key() == other._key()
@@ -52,6 +57,31 @@ class Space(Coordinates):
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(self._parameters.items()), self.constraints
+
+    # -- points that were really evaluated
+
+    def place_rows(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Array, list[str | None]]:  # (n, d)
+        """Where evaluated points lie, and why a row cannot be placed: it is then NaN.
+
+        Of a point of the space as ``encode_rows`` gives it, to the last bit. Numbers beyond their bounds have
+        coordinates beyond [0, 1], those off a grid lie between its positions; constraints are not asked.
+
+        Parameters
+        ----------
+        rows
+            Settings by name, as they were really used.
+        """
+        return place_rows(self, rows)
+
+    def outside(self, params: Mapping[str, Any]) -> str | None:
+        """Why settings are no point of this space: a bound, a choice, a condition, a constraint; None if they are.
+
+        Parameters
+        ----------
+        params
+            Settings by name.
+        """
+        return outside(self, params)
 
     # -- constraints
 
@@ -129,7 +159,7 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     made: Space = space
     if constraint is None:
         return made
-    return Space(dict(made), constraints=[*made.constraints, *_listed(constraint)])
+    return Space(made, constraints=[*made.constraints, *_listed(constraint)])
 
 
 def _listed(constraints: Any) -> tuple[LinearConstraint | Predicate, ...]:
