@@ -1,6 +1,6 @@
 """Search spaces: parameters, conditions, constraints and their map onto the unit cube."""
 
-from ccgbo.space.constraints import LinearConstraint
+from ccgbo.space.constraints import LinearConstraint, Mixture
 from ccgbo.space.io import (
     load_space,
     save_space,
@@ -21,6 +21,7 @@ __all__ = [
     "Float",
     "Int",
     "LinearConstraint",
+    "Mixture",
     "Parameter",
     "Space",
     "as_space",
