@@ -36,6 +36,8 @@ SOME_CHOICES = 32  # of a larger one: the choices of this many good candidates, 
 def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generator) -> Array:  # (m, d) snapped
     """Candidates over the whole space."""
     grid = space.grid(limit=SMALL_GRID)
+    if grid is not None and not len(grid):
+        return space.anchors  # says that there is none
     if grid is not None:
         return grid[rng.permutation(len(grid))]  # so that any head of it is spread over the space
     if not tuning.quasi_random or space.constraints:
@@ -49,7 +51,7 @@ def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Genera
         return np.empty((0, space.d))
     base = centres[rng.integers(len(centres), size=n)]
     scale = 10.0 ** rng.uniform(-2.5, -0.5, size=(n, 1))
-    moved = base + scale * rng.standard_normal((n, space.d))
+    moved = base + scale * rng.standard_normal((n, space.d)) * space.extent
     changed = rng.random((n, space.d)) < np.maximum(rng.random((n, 1)), min(1.0, 2.0 / space.d))
     fresh = rng.random((n, space.d))
     for j in space.discrete:  # a small step seldom leaves a cell: draw anew instead, half of the time
@@ -69,7 +71,7 @@ class Excluded:
         columns = space.continuous_columns
         if len(columns) and len(self._pending):
             self._radius[columns] = max(
-                min_distance * len(self._pending) ** (-1.0 / len(columns)), space.tolerance[columns[0]]
+                min_distance * len(self._pending) ** (-1.0 / space.dimension), space.tolerance[columns[0]]
             )
 
     def is_new(self, f: Array) -> bool:  # (p,)
@@ -162,7 +164,12 @@ def _gradient_ascent(
     """Gradient ascent over the active continuous coordinates; an infeasible end is drawn back towards its start."""
     F = space.features(U)
     end_F, end_values = ascend(
-        lambda x: value_and_gradient(acquisition, x), F, movable(space, U), unit=unit, steps=steps
+        lambda x: value_and_gradient(acquisition, x),
+        F,
+        movable(space, U),
+        unit=unit,
+        steps=steps,
+        surface=space.surface,
     )
     end = U.copy()
     end[:, space.continuous] = end_F[:, space.continuous_columns]

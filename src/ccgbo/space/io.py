@@ -15,12 +15,15 @@ log = true
 [[constraints]]
 coefficients = { x = 1.0, y = 2.0 }
 upper = 3.0
+
+[[constraints]]
+mixture = ["water", "ethanol"]
+total = 1.0
 """
 
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +31,7 @@ from typing import Any
 
 from ccgbo.errors import SpaceError
 from ccgbo.files import replacing
-from ccgbo.space.constraints import LinearConstraint
+from ccgbo.space.constraints import LinearConstraint, constraint_from_dict, constraint_to_dict
 from ccgbo.space.numeric import is_number
 from ccgbo.space.parameters import Bool, Categorical, Fixed, Float, Int, Parameter
 from ccgbo.space.shorthand import range_between
@@ -50,10 +53,7 @@ def space_to_dict(space: Space) -> dict[str, Any]:
     for c in space.constraints:
         if not isinstance(c, LinearConstraint):
             raise SpaceError(f"a predicate constraint cannot be stored, got {c!r}; use LinearConstraint.")
-        bounds = {"lower": c.lower, "upper": c.upper}
-        constraints.append(
-            {"coefficients": dict(c.coefficients)} | {k: v for k, v in bounds.items() if math.isfinite(v)}
-        )
+        constraints.append(constraint_to_dict(c))
     return out | ({"constraints": constraints} if constraints else {})
 
 
@@ -84,10 +84,8 @@ def space_from_dict(data: Any) -> Space:
     if not isinstance(listed, list):
         raise SpaceError(f"'constraints' must be a list of tables, got {listed!r}.")
     for i, c in enumerate(listed):
-        if not isinstance(c, Mapping) or not set(c) <= {"coefficients", "lower", "upper"} or "coefficients" not in c:
-            raise SpaceError(f"constraints[{i}] must have 'coefficients' and 'lower' or 'upper', got {c!r}.")
         try:
-            constraints.append(LinearConstraint(**c))
+            constraints.append(constraint_from_dict(c))
         except SpaceError as error:
             raise SpaceError(f"constraints[{i}]: {error}") from None
     return Space(parameters, constraints=constraints)

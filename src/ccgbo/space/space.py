@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.errors import SpaceError
+from ccgbo.space.affine import Affine
 from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
 from ccgbo.space.coordinates import Coordinates
-from ccgbo.space.feasible import find_feasible, sample_feasible
-from ccgbo.space.parameters import Categorical
+from ccgbo.space.equations import Equations, check_equation
+from ccgbo.space.feasible import check_sums, find_feasible, sample_feasible
+from ccgbo.space.parameters import Categorical, Parameter
 from ccgbo.space.placement import outside, place_rows
 from ccgbo.space.polytope import Polytope
+from ccgbo.space.tight import tight_box
 
 
 class Space(Coordinates):
@@ -38,7 +42,67 @@ class Space(Coordinates):
         for c in self.constraints:
             self._check_constraint(c)
         self._predicates = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
-        self.linear = LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
+        self._hold(self.fixed)
+        self.linear, self.equations = self._linear_rows(), None
+        if self.linear is not None and self.linear.equal.any():
+            self._solve(self.linear)
+
+    fixed: Mapping[str, Any] = MappingProxyType({})
+    """Parameters that are held at a value, see ``restricted``."""
+    equations: Equations | None
+    """What must add up over continuous parameters."""
+
+    def _hold(self, values: Mapping[str, Any]) -> None:
+        """Keep parameters from moving: where they are active they have these values."""
+        self.held = dict(values)  # what is fixed, and what the equations leave no choice of
+        at = [self.names.index(name) for name in values]
+        self._at = np.array(at, dtype=int)
+        self._units = np.array([self[name].to_unit(name, value) for name, value in values.items()])
+        self.continuous, self.discrete = (np.setdiff1d(js, self._at) for js in (self.continuous, self.discrete))
+        self.continuous_columns = np.array([self._columns[j] for j in self.continuous], dtype=int)
+        bounds = np.array([(0.0, 0.0) if isinstance(p, Categorical) else (p.low, p.high) for p in self.parameters])
+        for j, value in zip(at, values.values(), strict=True):
+            if not isinstance(self.parameters[j], Categorical):
+                bounds[j] = value
+        self.low, self.high = bounds.T  # (d,), (d,) between which a number may lie; zero for a categorical
+
+    def _linear_rows(self) -> LinearRows | None:
+        return LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
+
+    def _solve(self, rows: LinearRows) -> None:
+        """Find what the equations leave of each range; what they leave no choice of is held."""
+        check_sums(self, rows, rows.equal)
+        certain = ~(rows.A[:, [p.active_if is not None for p in self.parameters]] != 0.0).any(axis=1)
+        part = (rows.A[rows.equal] != 0.0).any(axis=0) & np.isin(np.arange(self.d), self.continuous)
+        A, lower, upper = rows.A[certain], rows.lower[certain], rows.upper[certain]
+        low, high = tight_box(A, lower, upper, self.low, self.high, part)
+        still = {self.names[j]: float(low[j]) for j in np.flatnonzero(part & (low == high))}
+        if still:
+            self._hold(self.held | still)
+            self.linear = self._linear_rows()
+        if self.linear is not None and self.linear.equal.any() and (low <= high).all():
+            self.low, self.high = low, high
+            self.equations = Equations(self, self.linear)
+
+    def restricted(self, fixed: Mapping[str, Any]) -> Space:
+        """The points of this space at which the named parameters have exactly the given values.
+
+        Coordinates and features are those of this space. A parameter with a condition has its value wherever it is
+        active: "the oven is at 180" says nothing about points without an oven. Values that no point of the space has,
+        for its bounds, conditions or linear constraints, are refused.
+
+        Parameters
+        ----------
+        fixed
+            Values by the names of their parameters; of a space that is restricted already, in addition to those.
+        """
+        from ccgbo.space.restricted import Restricted
+
+        return Restricted(self, fixed) if not isinstance(fixed, Mapping) or fixed else self
+
+    def agrees(self, params: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        """Whether a point has the values that are fixed, wherever they are active."""
+        return True
 
     def __repr__(self) -> str:
         """A line for each parameter, with what it was read from; it reads back as Python."""
@@ -83,6 +147,30 @@ class Space(Coordinates):
         """
         return outside(self, params)
 
+    # -- points
+
+    def snap(self, U: Array) -> Array:  # (n, d) -> (n, d)
+        if self.held:
+            U = np.array(U, dtype=float)
+            U[:, self._at] = self._units
+        return super().snap(U)
+
+    def numbers(self, U: Array) -> Array:  # (n, d) snapped -> (n, d)
+        out = super().numbers(U)
+        if self.held:
+            out[:, self._at] = np.where(self.active(U)[:, self._at], self.low[self._at], 0.0)
+        return out if self.equations is None else self.equations.settle(out)
+
+    def decode_rows(self, U: Array) -> list[dict[str, Any]]:  # (n, d) snapped
+        rows = super().decode_rows(U)
+        for row in rows if self.held else ():
+            row.update((name, value) for name, value in self.held.items() if name in row)
+        if self.equations is not None:
+            parts = [self.names[j] for j in self.equations.columns]
+            for row, values in zip(rows, self.numbers(U)[:, self.equations.columns].tolist(), strict=True):
+                row.update(zip(parts, values, strict=True))
+        return rows
+
     # -- constraints
 
     def _check_constraint(self, constraint: Any) -> None:
@@ -92,6 +180,8 @@ class Space(Coordinates):
                     raise SpaceError(f"LinearConstraint names an unknown parameter: {name!r}.")
                 if isinstance(self._parameters[name], Categorical):
                     raise SpaceError(f"LinearConstraint must name numbers only, got the categorical {name!r}.")
+            if constraint.equals is not None:
+                check_equation(self, constraint)
         elif not callable(constraint):
             raise SpaceError(f"constraints must be LinearConstraint or callable, got {constraint!r}.")
 
@@ -106,12 +196,42 @@ class Space(Coordinates):
         return ok
 
     @cached_property
+    def without_predicates(self) -> Space:
+        """The same space with its linear constraints alone."""
+        linear = [c for c in self.constraints if isinstance(c, LinearConstraint)]
+        return Space(dict(self), constraints=linear).restricted(self.fixed) if self._predicates else self
+
+    @cached_property
     def polytope(self) -> Polytope | None:
         """The linear constraints as walks need them; None without any."""
         return None if self.linear is None else Polytope(self, self.linear)
 
+    @cached_property
+    def surface(self) -> Affine | None:
+        """The equations on what the model sees; None without any."""
+        return None if self.equations is None else self.equations.features(self._columns, self.p)
+
+    @property
+    def dimension(self) -> int:
+        """In how many independent directions a point can move continuously."""
+        return len(self.continuous) - (0 if self.equations is None else self.equations.rank)
+
+    @cached_property
+    def extent(self) -> Array:  # (d,)
+        """How far each coordinate can move: one, or what the equations leave of it."""
+        return np.ones(self.d) if self.equations is None else self.equations.extent
+
+    def complete(self, U: Array, columns: Sequence[int]) -> Array:  # (n, d) snapped -> (n, d) snapped
+        """Points whose other parts make up for the given coordinates in proportion, where they can."""
+        return U if self.equations is None else self.equations.repair(U, held=np.array(columns, dtype=int))
+
     def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
-        """Points beside a narrow band of linear constraints moved onto it; others stay as they are."""
+        """Points beside an equation or a narrow band of linear constraints moved onto it; others stay as they are."""
+        if self.equations is not None:
+            assert self.linear is not None
+            off = ~self.linear.hold(self.numbers(U))
+            U = U.copy()
+            U[off] = self.equations.repair(U[off])
         return U if self.polytope is None or not self.polytope.narrow else self.polytope.repair(U)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
@@ -133,7 +253,9 @@ class Space(Coordinates):
     @cached_property
     def cardinality(self) -> int:
         """Number of points if every parameter is discrete (constraints not counted), else 0."""
-        return 0 if len(self.continuous) else math.prod(p.size for p in self.parameters)
+        if len(self.continuous):
+            return 0
+        return math.prod(p.size for name, p in self._parameters.items() if name not in self.held)
 
     def grid_size_at_most(self, limit: int) -> bool:
         """Whether the space is finite and has at most ``limit`` combinations."""
@@ -147,9 +269,12 @@ class Space(Coordinates):
 
     @cached_property
     def _grid(self) -> Array:
-        axes = [p.unit_of_index(np.arange(p.size, dtype=float)) for p in self.parameters]
+        axes = [self._axis(j, p) for j, p in enumerate(self.parameters)]
         U = np.unique(self.snap(np.array(list(product(*axes)), dtype=float)), axis=0)
         return U[self.feasible(U)] if self.constraints else U
+
+    def _axis(self, j: int, p: Parameter) -> Array:
+        return self._units[self._at == j] if j in self._at else p.unit_of_index(np.arange(p.size, dtype=float))
 
 
 def as_space(space: Any, constraint: Any = None) -> Space:
@@ -159,7 +284,7 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     made: Space = space
     if constraint is None:
         return made
-    return Space(made, constraints=[*made.constraints, *_listed(constraint)])
+    return Space(made, constraints=[*made.constraints, *_listed(constraint)]).restricted(made.fixed)
 
 
 def _listed(constraints: Any) -> tuple[LinearConstraint | Predicate, ...]:
