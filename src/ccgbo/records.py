@@ -15,8 +15,8 @@ from ccgbo.text import count, printable, reason, shorten
 if TYPE_CHECKING:
     import pandas as pd
 
-State = Literal["pending", "complete", "failed"]
-Origin = Literal["design", "model", "external"]
+State = Literal["pending", "complete", "failed", "abandoned"]
+Origin = Literal["design", "model", "enqueued", "external"]
 Direction = Literal["maximize", "minimize"]
 
 NO_VALUE = "no observation yet: no trial has a value."
@@ -62,16 +62,24 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One point: asked for, being evaluated, told or failed."""
+    """One point: asked for, being evaluated, told, failed or abandoned."""
 
     id: int
     params: Mapping[str, Any]
     state: State = "pending"
-    value: float | None = None
+    value: float | None = None  # the mean of the readings, where there are several
     noise_variance: float | None = None
     error: str | None = None
     origin: Origin = "model"
     explanation: Explanation | None = field(default=None, repr=False)
+    dropped: bool = False  # out of the model, kept on record
+    readings: tuple[float, ...] = ()  # several of one trial
+    attributes: Mapping[str, Any] = field(default_factory=dict)  # note, tags and whatever else the user keeps
+
+    @property
+    def in_model(self) -> bool:
+        """Whether its value counts: complete, and not dropped."""
+        return self.state == "complete" and not self.dropped
 
     @property
     def reason(self) -> str | None:
@@ -83,16 +91,30 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return asdict(self) | {"params": dict(self.params)}
+        plain = {"params": dict(self.params), "readings": list(self.readings), "attributes": dict(self.attributes)}
+        return asdict(self) | plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Trial:
-        fields = dict(data)
+        fields = dict(data) | {"readings": tuple(data.get("readings", ()))}
         why = fields.pop("explanation", None)
         if why is not None:
             near = tuple(Neighbour(**n) for n in why.get("neighbours", ()))
             why = Explanation(**{**why, "neighbours": near})
         return cls(**fields, explanation=why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that was changed by hand: who, when, before and after."""
+
+    at: float  # seconds since 1970
+    who: str
+    action: str
+    trial_id: int | None = None
+    before: Mapping[str, Any] | None = None  # only what differs
+    after: Mapping[str, Any] | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
