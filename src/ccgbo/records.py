@@ -6,11 +6,12 @@ import copy
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ccgbo.errors import NoObservationsError, UnsupportedError
 from ccgbo.frames import flat_row, frame_of
-from ccgbo.text import count, printable, reason, shorten
+from ccgbo.text import count, differences, printable, reason, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,6 +117,21 @@ class Event:
     after: Mapping[str, Any] | None = None
     note: str | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Event:
+        return cls(**data)
+
+    def __str__(self) -> str:
+        time = datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        what = self.action if self.trial_id is None else f"{self.action} trial {self.trial_id}"
+        changed = differences(self.before, self.after)
+        said = "".join([f": {', '.join(changed)}" if changed else "", f" ({self.note})" if self.note else ""])
+        return printable(f"{time}  {self.who}  {what}{said}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreditRow:
@@ -155,7 +171,7 @@ class BestTrial:
 
     @property
     def best_trial(self: HasTrials) -> Trial:
-        """The complete trial with the best value, the earliest of equals."""
+        """The complete trial with the best value that was not dropped, the earliest of equals."""
         return _best_of(self)
 
     @property
@@ -263,8 +279,8 @@ def _short(value: Any) -> str:
 
 
 def best_of(trials: Iterable[Trial], direction: Direction) -> Trial | None:
-    """The complete trial with the best value, the earliest of equals."""
-    complete = [(t.value, t) for t in trials if t.value is not None]
+    """The complete trial with the best value that was not dropped, the earliest of equals."""
+    complete = [(t.value, t) for t in trials if t.in_model and t.value is not None]
     if not complete:
         return None
     pick = max if direction == "maximize" else min

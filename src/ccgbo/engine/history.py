@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ccgbo.arrays import Array
-from ccgbo.errors import TellError, UnknownTrialError, UnsupportedError
+from ccgbo.errors import TellError, UnknownTrialError
 from ccgbo.frames import PREFIX
+from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
 from ccgbo.space import Categorical, Space
-from ccgbo.space.numeric import is_finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,44 +141,6 @@ class History:
         return np.array([rows[i] for i in ids]).reshape(len(ids), width)
 
 
-def outcome_of(value: Any, *, failed: bool, noise_variance: Any, error: str | None) -> dict[str, Any]:
-    """The fields an outcome changes in its trial; refuses what is no number."""
-    if failed:
-        if value is not None:
-            raise TellError(f"value must be None when failed=True, got {value!r}.")
-        return {"state": "failed", "error": error}
-    number, noise = _number(value), _noise(noise_variance)
-    if not math.isfinite(number):
-        return {"state": "failed", "error": error or f"the value was {number}"}
-    return {"state": "complete", "value": number, "noise_variance": noise}
-
-
-def _number(value: Any) -> float:
-    """A float from any single number; infinities and NaN pass, text and booleans do not."""
-    if getattr(value, "size", None) == 1 and hasattr(value, "item"):  # an array, a pandas Series
-        value = value.item()
-    elif isinstance(value, list | tuple) and len(value) == 1:
-        return _number(value[0])
-    if isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str | bytes):
-        raise UnsupportedError(f"several objectives are out of scope: value must be one number, got {value!r}.")
-    if value is None or isinstance(value, str | bytes | bool | np.bool_ | complex):
-        raise TellError(f"value must be a number, got {value!r}.")
-    try:
-        return float(value)
-    except OverflowError:  # an int beyond the largest float
-        return math.inf if value > 0 else -math.inf
-    except (TypeError, ValueError):
-        raise TellError(f"value must be a number, got {value!r}.") from None
-
-
-def _noise(noise_variance: Any) -> float | None:
-    if noise_variance is None:
-        return None
-    if not is_finite(noise_variance) or noise_variance < 0:
-        raise TellError(f"noise_variance must be None or a finite number >= 0, got {noise_variance!r}.")
-    return float(noise_variance)
-
-
 def read_table(
     params: Any, values: Any, noise_variance: Any, space: Space
 ) -> tuple[list[Mapping[str, Any]], list[dict[str, Any]]]:
@@ -192,7 +154,7 @@ def read_table(
         raise TellError(f"params, values and noise_variance must have one length, got {lengths}.")
     space.encode_rows(rows)  # refuses what is not in the space
     pairs = zip(values, noises, strict=True)
-    return rows, [outcome_of(v, failed=False, noise_variance=q, error=None) for v, q in pairs]
+    return rows, [outcome_of(v, noise_variance=q) for v, q in pairs]
 
 
 def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ccgbo.acquisition.factors import UserPrior
 from ccgbo.engine.explain import explain_choice
-from ccgbo.engine.history import History, outcome_of, read_table
+from ccgbo.engine.history import History, read_table
 from ccgbo.engine.initial import InitialDesign
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.proposal import propose
@@ -22,6 +22,7 @@ from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Explanation, Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import check, optional_whole_number, whole_number

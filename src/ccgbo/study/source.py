@@ -6,8 +6,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from ccgbo.engine.history import outcome_of
 from ccgbo.errors import StorageError, UnknownTrialError
+from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Result, Trial
 from ccgbo.running.sources import Tally, check_n_trials
 from ccgbo.storage import Store, Unit

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
-from ccgbo.engine.history import outcome_of, read_table
+from ccgbo.engine.history import read_table
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
+from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Result, Trial
 from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space
