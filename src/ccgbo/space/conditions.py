@@ -9,7 +9,7 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.parameters import Parameter
+from ccgbo.space.parameters import Categorical, Parameter
 
 Compiled = list[tuple[int, list[tuple[int, Array]]]]  # (child, [(parent, allowed grid indices)])
 
@@ -47,3 +47,13 @@ def _compile_one(
     except ParamsError as error:
         raise SpaceError(f"{name}.active_if: {error}") from None
     return list(parameters).index(parent), source.index_of_unit(np.array(units))
+
+
+def value_index(p: Parameter, u: Array) -> Array:  # (n,) -> (n,)
+    """Grid index of each position that is one of a value of the parameter, -1 beyond its range and between values."""
+    index = p.index_of_unit(u)
+    if p.size == 1 or isinstance(p, Categorical):
+        return index
+    last = p.unit_of_index(np.array([p.size - 2.0, p.size - 1.0]))  # the smallest cell on a log scale
+    at: Array = np.where(np.abs(p.unit_of_index(index) - u) <= 0.25 * (last[1] - last[0]), index, -1.0)
+    return at

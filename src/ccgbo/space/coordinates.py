@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.conditions import compile_conditions
+from ccgbo.space.conditions import compile_conditions, value_index
 from ccgbo.space.parameters import Categorical, Int, Parameter
 from ccgbo.space.shorthand import as_parameter
 
@@ -98,12 +98,8 @@ class Coordinates(Mapping[str, Parameter]):
 
     def encode(self, params: Mapping[str, Any]) -> Array:  # (d,)
         """A point as its snapped position in the unit cube; refuses what is not in the space."""
-        if not isinstance(params, Mapping):
-            raise ParamsError(f"params must be a mapping of names to values, got {params!r}.")
-        for name in params:
-            if name not in self._parameters:
-                raise ParamsError(f"params has an unknown parameter {name!r}; the space has {list(self.names)!r}.")
-        u = np.full(self.d, INACTIVE_COORDINATE)
+        self.check_names(params)
+        u = self.at_rest()
         for j, name in enumerate(self.names):
             if name in params:
                 u[j] = self.parameters[j].to_unit(name, params[name])
@@ -115,6 +111,18 @@ class Coordinates(Mapping[str, Parameter]):
                 raise ParamsError(f"{name!r} is inactive at this point (active_if={self[name].active_if!r}).")
         u[~active] = INACTIVE_COORDINATE
         return u
+
+    def check_names(self, params: Mapping[str, Any]) -> None:
+        """Refuse what is no mapping of names of this space."""
+        if not isinstance(params, Mapping):
+            raise ParamsError(f"params must be a mapping of names to values, got {params!r}.")
+        for name in params:
+            if name not in self._parameters:
+                raise ParamsError(f"params has an unknown parameter {name!r}; the space has {list(self.names)!r}.")
+
+    def at_rest(self) -> Array:  # (d,)
+        """The position in which every parameter is inactive."""
+        return np.full(self.d, INACTIVE_COORDINATE)
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]]) -> Array:  # (n, d)
         """``encode`` of each point, column by column, to the last bit."""
@@ -167,7 +175,7 @@ class Coordinates(Mapping[str, Parameter]):
         mask = np.ones(U.shape, dtype=bool)
         for j, parents in self._conditions:
             for i, allowed in parents:
-                mask[:, j] &= mask[:, i] & np.isin(self.parameters[i].index_of_unit(U[:, i]), allowed)
+                mask[:, j] &= mask[:, i] & np.isin(value_index(self.parameters[i], U[:, i]), allowed)
         return mask
 
     def features(self, U: Array) -> Array:  # (n, d) snapped -> (n, p)

@@ -293,5 +293,5 @@ class Int(_Numeric):
     def from_unit(self, u: float) -> int:
         return int(self.values(np.asarray(u)))
 
-    def canonical(self, value: Any) -> int:
-        return int(value)
+    def canonical(self, value: Any) -> int | float:
+        return int(value) if value == int(value) else float(value)  # 71.2 may have been really used

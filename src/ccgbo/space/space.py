@@ -17,6 +17,7 @@ from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, sat
 from ccgbo.space.coordinates import Coordinates
 from ccgbo.space.feasible import find_feasible, sample_feasible
 from ccgbo.space.parameters import Categorical
+from ccgbo.space.placement import outside, place_rows
 from ccgbo.space.polytope import Polytope
 
 
@@ -52,6 +53,31 @@ class Space(Coordinates):
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(self._parameters.items()), self.constraints
+
+    # -- points that were really evaluated
+
+    def place_rows(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Array, list[str | None]]:  # (n, d)
+        """Where evaluated points lie, and why a row cannot be placed: it is then NaN.
+
+        Of a point of the space as ``encode_rows`` gives it, to the last bit. Numbers beyond their bounds have
+        coordinates beyond [0, 1], those off a grid lie between its positions; constraints are not asked.
+
+        Parameters
+        ----------
+        rows
+            Settings by name, as they were really used.
+        """
+        return place_rows(self, rows)
+
+    def outside(self, params: Mapping[str, Any]) -> str | None:
+        """Why settings are no point of this space: a bound, a choice, a condition, a constraint; None if they are.
+
+        Parameters
+        ----------
+        params
+            Settings by name.
+        """
+        return outside(self, params)
 
     # -- constraints
 
