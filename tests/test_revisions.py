@@ -102,7 +102,7 @@ def test_an_event_of_a_new_trial_says_what_it_has_and_of_the_space_what_it_is_to
     assert said.endswith("change space: x 0 to 1 -> 0 to 2")
     assert (event("enqueue", None, replace(PENDING, value=0.0)).after or {})["value"] == 0.0
     assert str(event("drop", COMPLETE, drop(COMPLETE))).endswith("drop trial 17: dropped yes")
-    assert str(event("restore", drop(COMPLETE), COMPLETE)).endswith("restore trial 17: dropped yes -> none")
+    assert str(event("restore", drop(COMPLETE), COMPLETE)).endswith("restore trial 17: dropped yes -> no")
 
 
 def test_an_event_survives_json() -> None:

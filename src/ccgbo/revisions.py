@@ -4,6 +4,7 @@
     amend      another outcome, or other settings, of a trial that has one
     drop       out of the model, kept on record; restore puts it back
     abandon    a pending trial is given up, without a trace in the model
+    carry_over its settings in a space that was changed
     annotate   notes, tags and whatever else the user keeps with it
 
 An optimizer and a study apply the same functions: what is refused here is refused alike everywhere.
@@ -23,8 +24,11 @@ from typing import Any
 from ccgbo.errors import ParamsError, TellError
 from ccgbo.records import Event, Trial
 from ccgbo.space import Space
+from ccgbo.space.change import Change
 from ccgbo.text import is_nothing, valid
 
+CHANGE_SPACE = "change space"  # the action of an event
+REMOVED = "removed"  # the attribute with values of parameters that the space has no more
 UNTOLD = ("id", "explanation")  # fields of a trial that no event speaks of
 
 
@@ -117,6 +121,18 @@ def used_params(trial: Trial, params: Any, space: Space) -> dict[str, Any]:
     return space.canonical({name: value for name, value in merged.items() if active[name]})
 
 
+def carry_over(trial: Trial, change: Change) -> Trial:
+    """The trial in a space that was changed, every value as it is on record.
+
+    Values of parameters that are gone are kept among the attributes, as "removed"; a parameter that comes back has
+    them again.
+    """
+    removed = dict(trial.attributes.get(REMOVED) or {})
+    params = change.apply({**removed, **trial.params})
+    removed = {name: value for name, value in {**removed, **change.removed(trial.params)}.items() if name not in params}
+    return annotate(replace(trial, params=params), {REMOVED: removed or None})
+
+
 # -- attributes
 
 
@@ -181,6 +197,11 @@ def event(action: str, before: Trial | None, after: Trial | None, note: str | No
         after=None if after is None else {name: new.get(name) for name in differing},
         note=note,
     )
+
+
+def change_event(change: Change) -> Event:
+    """A change of the space, now, by whom, in plain sentences."""
+    return event_of(CHANGE_SPACE, note=" ".join(change.describe()))
 
 
 def event_of(

@@ -12,9 +12,20 @@ from ccgbo.engine.reader import OptimizerReader
 from ccgbo.errors import ParamsError
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Event, Trial
-from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, event, restore, used_params
-
-CHANGE_SPACE = "change space"
+from ccgbo.revisions import (
+    CHANGE_SPACE,
+    abandon,
+    amend,
+    annotate,
+    attributes_of,
+    change_event,
+    drop,
+    event,
+    restore,
+    used_params,
+)
+from ccgbo.space import Space, as_space
+from ccgbo.space.change import Change, change_space
 
 
 class OptimizerEditor(OptimizerReader):
@@ -105,38 +116,44 @@ class OptimizerEditor(OptimizerReader):
         said = attributes_of(note, tags, attributes)
         return self._revise("amend", known, amend(known, outcome, params=used, attributes=said))
 
-    def drop(self, trial: Trial | int) -> Trial:
+    def drop(self, trial: Trial | int, *, note: str | None = None) -> Trial:
         """Take a trial out of the model and keep it on record; a failure is no place to avoid any more.
 
         Parameters
         ----------
         trial
             A complete or failed trial, or its id.
+        note
+            Why, for the log.
         """
         known = self._history.find(trial)
-        return self._revise("drop", known, drop(known))
+        return self._revise("drop", known, drop(known), note)
 
-    def restore(self, trial: Trial | int) -> Trial:
+    def restore(self, trial: Trial | int, *, note: str | None = None) -> Trial:
         """Put a dropped trial back into the model.
 
         Parameters
         ----------
         trial
             The trial, or its id.
+        note
+            Why, for the log.
         """
         known = self._history.find(trial)
-        return self._revise("restore", known, restore(known))
+        return self._revise("restore", known, restore(known), note)
 
-    def abandon(self, trial: Trial | int) -> Trial:
+    def abandon(self, trial: Trial | int, *, note: str | None = None) -> Trial:
         """Give up a pending trial: no value, no place to avoid; ``amend`` brings it back.
 
         Parameters
         ----------
         trial
             The trial, or its id.
+        note
+            Why, for the log.
         """
         known = self._history.find(trial)
-        return self._revise("abandon", known, abandon(known))
+        return self._revise("abandon", known, abandon(known), note)
 
     def annotate(self, trial: Trial | int, /, **attributes: Any) -> Trial:
         """Keep a note, tags or anything else with a trial: ``annotate(17, note="oven door open", operator="kim")``.
@@ -151,9 +168,50 @@ class OptimizerEditor(OptimizerReader):
         known = self._history.find(trial)
         return self._revise("annotate", known, annotate(known, attributes))
 
-    def _revise(self, action: str, before: Trial, after: Trial) -> Trial:
-        self._log.append(event(action, before, after))
+    def _revise(self, action: str, before: Trial, after: Trial, note: str | None = None) -> Trial:
+        self._log.append(event(action, before, after, note))
         return self._history.revise(after)
+
+    # -- the space
+
+    def change_space(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        constraint: Any = None,
+        defaults: Mapping[str, Any] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        marginal: Iterable[str] = (),
+    ) -> Change:
+        """Search another space from now on, and keep every trial; what changes is returned, ``describe()`` says it.
+
+        Trials outside the new bounds stay in the model where they have a position; ``outside`` has the others. The
+        next suggestion is what a new optimizer with these trials would make.
+
+        Parameters
+        ----------
+        space
+            The space from now on.
+        constraint
+            What a point must satisfy besides the constraints of ``space``.
+        defaults
+            Values that trials so far have of parameters that are new.
+        rename
+            New names by old ones.
+        fixed
+            Parameters that have one value from now on; trials elsewhere leave the model.
+        marginal
+            Parameters that are left out; trials at any of their values stay in the model and differ by noise.
+        """
+        new = space if constraint is None else as_space(space, constraint)
+        change = change_space(self.space, new, defaults=defaults, rename=rename, fixed=fixed, marginal=marginal)
+        prior = None if self._prior is None else self._prior.carried(change.space, change.rename)
+        history = self._history.carried_over(change)
+        self.space, self._prior, self._history = change.space, prior, history
+        self._fit = self._model = self._looked = None
+        self._log.append(change_event(change))
+        return change
 
     def log(self) -> list[Event]:
         """What was done by hand, oldest first: who, when, before and after."""

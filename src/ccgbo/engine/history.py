@@ -15,7 +15,9 @@ from ccgbo.errors import TellError, UnknownTrialError
 from ccgbo.frames import PREFIX
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
+from ccgbo.revisions import carry_over
 from ccgbo.space import Categorical, Space
+from ccgbo.space.change import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,14 @@ class History:
                 self._classify(trial)
             elif self.trials[trial.id] != trial or not _same_params(self.trials[trial.id], trial):
                 self.revise(trial)
+
+    def carried_over(self, change: Change) -> History:
+        """The same trials in a space that was changed."""
+        new = History(change.space, "maximize" if self.sign > 0 else "minimize")
+        waiting = self.trials.keys() - self._outcomes.keys()
+        new.merge(carry_over(self.trials[i], change) for i in [*sorted(waiting), *self._outcomes])
+        new.moved(self.trials)
+        return new
 
     def _place(self, trials: Sequence[Trial]) -> None:
         U, problems = self.space.place_rows([trial.params for trial in trials])

@@ -22,7 +22,7 @@ from ccgbo.engine.proposal import propose
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.errors import ParamsError, SpaceExhaustedError, TellError, UnsupportedError
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Event, Explanation, Trial
 from ccgbo.revisions import attributes_of, event, tell, used_params
@@ -119,7 +119,7 @@ class Optimizer(OptimizerEditor):
 
     def _suggest(self, space: Space) -> Trial:
         design, h = InitialDesign(space, self.settings, self._design_seed), self._history
-        if design.is_due(n_told=len(h.complete), n_pending=len(h.pending), n_given=self._designed):
+        if design.is_due(n_told=len(h.complete), n_pending=len(h.features("pending")), n_given=self._designed):
             u, self._designed = design.next_point(self._designed, self._excluded(), self._rng)
             return h.add(space.decode(u), "design", Explanation(reason="initial design"))
         state = self._state_of_step(self._posterior(commit=True), space)
@@ -130,21 +130,31 @@ class Optimizer(OptimizerEditor):
 
     def _from_queue(self, space: Space) -> Trial | None:
         """The first in line that is still pending and has the values that are fixed."""
-        waiting = [self._history.trials[i] for i in self._queue]
-        self._queue = [trial.id for trial in waiting if trial.state == "pending"]
-        for trial in waiting:
-            if trial.state == "pending" and space.agrees(trial.params):
-                self._queue.remove(trial.id)
+        for trial in [self._history.trials[i] for i in self._queue]:
+            if trial.state == "pending" and not space.agrees(trial.params):
+                continue
+            self._queue.remove(trial.id)
+            if trial.state == "pending" and self._is_point(trial):
                 return trial
         return None
 
+    def _is_point(self, trial: Trial) -> bool:
+        """Whether an enqueued trial is still a point of the space, which may have been changed; else it is given up."""
+        try:
+            self.space.encode(trial.params)
+        except ParamsError as error:
+            self.abandon(trial.id, note=f"no point of the space: {error}")
+            return False
+        return True
+
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        history, before, model, queue = self._history.copy(), self.state(), self._model, self._queue.copy()
+        history, before, model = self._history.copy(), self.state(), self._model
+        queue, log = self._queue.copy(), self._log.copy()
         try:
             yield
         except BaseException:
-            self._history, self._queue = history, queue
+            self._history, self._queue, self._log = history, queue, log
             self._move_to(before)
             self._model = model
             raise
