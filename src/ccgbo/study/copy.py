@@ -5,7 +5,7 @@ from __future__ import annotations
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.records import Trial
 from ccgbo.storage import View
-from ccgbo.storage.rows import place_of, reading
+from ccgbo.storage.columns import place_of, reading
 from ccgbo.study.definition import Definition, unpack
 
 

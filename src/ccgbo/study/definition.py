@@ -38,7 +38,8 @@ from ccgbo.records import Direction
 from ccgbo.space import Space, as_space
 from ccgbo.storage import Store
 from ccgbo.storage.base import not_found
-from ccgbo.storage.rows import StudyRow, place_of, reading, to_json
+from ccgbo.storage.columns import place_of, reading
+from ccgbo.storage.rows import StudyRow, to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,37 +10,62 @@ import numpy as np
 from ccgbo.errors import SpaceExhaustedError, StorageError, TellError, UnknownTrialError
 from ccgbo.records import Trial
 from ccgbo.running.sources import CRASHED, MAX_ATTEMPTS
-from ccgbo.storage import Unit
+from ccgbo.storage import Unit, View
+from ccgbo.storage.base import Lost
 from ccgbo.storage.rows import plain_params
 from ccgbo.study.copy import Copy
 from ccgbo.study.definition import pack
 
 
 def take(unit: Unit, copy: Copy, n: int, *, worker: str | None, limit: int | None, patience: float) -> list[Trial]:
-    """Up to ``n`` trials for ``worker``: those that nobody evaluates any more, then new suggestions.
+    """Up to ``n`` trials for ``worker``: enqueued ones, then those that nobody evaluates any more, then suggestions.
 
     None at all means that the study has ``limit`` suggestions, or that all there was had crashed too often.
     """
-    again: list[Trial] = []
+    given, failed = _give_again(unit, n, worker, limit, patience)
+    fresh = n - len(given)
+    if limit is not None:
+        fresh = min(fresh, limit - unit.suggested())
+    try:
+        return given + (_suggest(unit, copy, fresh, worker) if fresh > 0 else [])
+    except SpaceExhaustedError:
+        if not (given or failed):
+            raise
+        copy.forget()
+        return given  # what was found out about them is kept
+
+
+def _give_again(unit: Unit, n: int, worker: str | None, limit: int | None, patience: float) -> tuple[list[Trial], int]:
+    """Up to ``n`` trials that are there already, and how many had crashed too often."""
+    waiting = unit.waiting()
+    queue = [trial for trial in waiting if trial.origin == "enqueued"]
+    if limit is not None:
+        queue = queue[: max(0, limit - given_out(unit, waiting))]
+    released = [Lost(trial=trial, crashed=False) for trial in waiting if trial.origin != "enqueued"]
+    given: list[Trial] = []
     failed = 0
-    for lost in unit.lost(patience):
-        if len(again) == n:
+    again = sorted([*released, *unit.lost(patience)], key=lambda lost: lost.trial.id)
+    for lost in [*(Lost(trial=trial, crashed=False) for trial in queue), *again]:
+        if len(given) == n:
             break
         if lost.crashed and gave_up(unit, lost.trial):
             failed += 1
         else:
             unit.claim(lost.trial.id, worker)
-            again.append(lost.trial)
-    fresh = n - len(again)
-    if limit is not None:
-        fresh = min(fresh, limit - unit.suggested())
-    try:
-        return again + (_suggest(unit, copy, fresh, worker) if fresh > 0 else [])
-    except SpaceExhaustedError:
-        if not (again or failed):
-            raise
-        copy.forget()
-        return again  # what was found out about them is kept
+            given.append(lost.trial)
+    return given, failed
+
+
+def given_out(view: View, waiting: Iterable[Trial]) -> int:
+    """Suggestions of the study without those that were enqueued and still wait."""
+    return view.suggested() - sum(trial.origin == "enqueued" for trial in waiting)
+
+
+def more_to_come(view: View, limit: int) -> bool:
+    """Whether somebody works on a trial, which may come back, or one waits that a run up to ``limit`` would take."""
+    waiting = view.waiting()
+    released = any(trial.origin != "enqueued" for trial in waiting)
+    return view.held() or released or (bool(waiting) and given_out(view, waiting) < limit)
 
 
 def _suggest(unit: Unit, copy: Copy, n: int, worker: str | None) -> list[Trial]:
@@ -56,7 +81,7 @@ def gave_up(unit: Unit, trial: Trial) -> bool:
     """Count an evaluation that ended with its process; True if it was one too many and the trial is failed now."""
     if unit.count_attempt(trial.id) < MAX_ATTEMPTS:
         return False
-    unit.finish(trial.with_outcome(state="failed", error=CRASHED))
+    unit.revise(trial.with_outcome(state="failed", error=CRASHED))
     return True
 
 

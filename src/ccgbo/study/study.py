@@ -170,7 +170,7 @@ class Study(StudyReader):
         if isinstance(trial, Mapping):
             self.space.encode(trial)  # refuses what is no point of the space
             return self.add_told([Trial(id=-1, params=self.space.canonical(trial)).with_outcome(**outcome)])[0]
-        return self._write(lambda unit: unit.finish(pending(unit, trial).with_outcome(**outcome)))
+        return self._write(lambda unit: unit.revise(pending(unit, trial).with_outcome(**outcome)))
 
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
@@ -191,7 +191,7 @@ class Study(StudyReader):
 
         def tell(unit: Unit) -> list[Trial]:
             done, told = plan({trial.id: trial for trial in self._copy.trials(unit)})
-            return [unit.finish(trial) for trial in done] + add_told(unit, told)
+            return [unit.revise(trial) for trial in done] + add_told(unit, told)
 
         return self._write(tell)
 
