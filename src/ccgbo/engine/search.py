@@ -36,6 +36,8 @@ SOME_CHOICES = 32  # of a larger one: the choices of this many good candidates, 
 def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generator) -> Array:  # (m, d) snapped
     """Candidates over the whole space."""
     grid = space.grid(limit=SMALL_GRID)
+    if grid is not None and not len(grid):
+        return space.anchors  # says that there is none
     if grid is not None:
         return grid[rng.permutation(len(grid))]  # so that any head of it is spread over the space
     if not tuning.quasi_random or space.constraints:

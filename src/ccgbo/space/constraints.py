@@ -87,13 +87,14 @@ class LinearRows:
     lower: Array  # (c,)
     upper: Array  # (c,)
     slack: Array  # (c,) relative to |A| |v|
+    sources: tuple[LinearConstraint, ...]
 
     @classmethod
     def build(cls, space: Space, constraints: Sequence[LinearConstraint]) -> LinearRows | None:
         if not constraints:
             return None
         A = np.array([[c.coefficients.get(name, 0.0) for name in space.names] for c in constraints])
-        free = np.array([p.size == 0 for p in space.parameters])
+        free = np.isin(np.arange(space.d), space.continuous)
         touches = ((A != 0.0) & free).any(axis=1)
         within = (2.0 + (A != 0.0).sum(axis=1)) * EPS  # what adding up in another order may change
         for c, continuous, share in zip(constraints, touches, within, strict=True):
@@ -104,7 +105,7 @@ class LinearRows:
                     "1e-9, or leave one parameter out and compute it from the others."
                 )
         lower, upper = np.array([c.lower for c in constraints]), np.array([c.upper for c in constraints])
-        return cls(A, lower, upper, np.where(touches, -within, ROUNDING))
+        return cls(A, lower, upper, np.where(touches, -within, ROUNDING), tuple(constraints))
 
     def hold(self, values: Array) -> NDArray[np.bool_]:  # (n, d) own units -> (n,)
         with np.errstate(over="ignore", invalid="ignore"):  # a sum beyond the largest float satisfies no finite bound

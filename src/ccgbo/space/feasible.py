@@ -95,7 +95,9 @@ def _first_feasible(space: Space) -> Array:  # (k, d) with k >= 1
     if space.linear is not None and not space.conditional:
         start = linear_middle(space, space.linear)
         if start is None:
-            raise InfeasibleSpaceError("no point satisfies the linear constraints of the space (proven).")
+            raise InfeasibleSpaceError(
+                f"no point satisfies the linear constraints of the space{_held(space)} (proven)."
+            )
         start = space.repair(space.snap(start[None, :]))
         if space.feasible(start)[0]:
             return start
@@ -110,7 +112,13 @@ def _first_feasible(space: Space) -> Array:  # (k, d) with k >= 1
     if grid is not None and len(grid):
         return grid
     proof = "the whole grid was tried" if grid is not None else f"{drawn:,} random points were tried"
-    raise InfeasibleSpaceError(f"no point that satisfies the constraints of the space was found; {proof}.")
+    raise InfeasibleSpaceError(
+        f"no point that satisfies the constraints of the space{_held(space)} was found; {proof}."
+    )
+
+
+def _held(space: Space) -> str:
+    return f" with fixed={dict(space.fixed)!r}" if space.fixed else ""
 
 
 def linear_middle(space: Space, rows: LinearRows) -> Array | None:  # (d,)
@@ -148,7 +156,7 @@ def linear_middle(space: Space, rows: LinearRows) -> Array | None:  # (d,)
     if result.x is None:
         return u
     for j, p in enumerate(space.parameters):
-        if not isinstance(p, Categorical) and p.size != 1:
+        if not isinstance(p, Categorical) and p.size != 1 and space.names[j] not in space.fixed:
             if integral[j]:
                 u[j] = float(p.unit_of_index(np.asarray(np.rint(result.x[j]))))
             else:
@@ -160,9 +168,9 @@ def linear_middle(space: Space, rows: LinearRows) -> Array | None:  # (d,)
 def _grid_of_numbers(space: Space) -> tuple[Array, Array, Array, Array]:
     """Each number as low + step * z with 0 <= z <= top, z whole where integral; a categorical counts as zero."""
     columns: list[tuple[float, float, float, float]] = []
-    for p in space.parameters:
-        if isinstance(p, Categorical):
-            columns.append((0.0, 0.0, 0.0, 1.0))
+    for j, p in enumerate(space.parameters):
+        if isinstance(p, Categorical) or space.names[j] in space.fixed:
+            columns.append((space.bounds(j)[0], 0.0, 0.0, 1.0))
         elif p.size == 0:
             columns.append((p.low, p.high - p.low, 1.0, 0.0))
         else:

@@ -40,7 +40,7 @@ class Polytope:
 
     def __init__(self, space: Space, rows: LinearRows) -> None:
         self._space, self._rows = space, rows
-        bounds = [(0.0, 0.0) if isinstance(p, Categorical) else (float(p.low), float(p.high)) for p in space.parameters]
+        bounds = [space.bounds(j) for j in range(space.d)]
         self._lows, self._highs = (np.array(column) for column in zip(*bounds, strict=True))
         self._spans = self._highs - self._lows
         bands = find_bands(rows, self._lows, self._highs, conditional=space.conditional)

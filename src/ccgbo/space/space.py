@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ccgbo.errors import SpaceError
 from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
 from ccgbo.space.coordinates import Coordinates
 from ccgbo.space.feasible import find_feasible, sample_feasible
-from ccgbo.space.parameters import Categorical
+from ccgbo.space.parameters import Categorical, Parameter
 from ccgbo.space.placement import outside, place_rows
 from ccgbo.space.polytope import Polytope
 
@@ -40,6 +41,29 @@ class Space(Coordinates):
         self._predicates = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
         self.linear = LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
 
+    fixed: Mapping[str, Any] = MappingProxyType({})
+    """Parameters that are held at a value, see ``restricted``."""
+
+    def restricted(self, fixed: Mapping[str, Any]) -> Space:
+        """The points of this space at which the named parameters have exactly the given values.
+
+        Coordinates and features are those of this space. A parameter with a condition has its value wherever it is
+        active: "the oven is at 180" says nothing about points without an oven. Values that no point of the space has,
+        for its bounds, conditions or linear constraints, are refused.
+
+        Parameters
+        ----------
+        fixed
+            Values by the names of their parameters; of a space that is restricted already, in addition to those.
+        """
+        from ccgbo.space.restricted import Restricted
+
+        return Restricted(self, fixed) if not isinstance(fixed, Mapping) or fixed else self
+
+    def agrees(self, params: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        """Whether a point has the values that are fixed, wherever they are active."""
+        return True
+
     def __repr__(self) -> str:
         body = ", ".join(f"{name!r}: {p!r}" for name, p in self._parameters.items())
         tail = f", constraints={list(self.constraints)!r}" if self.constraints else ""
@@ -53,6 +77,11 @@ class Space(Coordinates):
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(self._parameters.items()), self.constraints
+
+    def bounds(self, j: int) -> tuple[float, float]:
+        """Between which numbers parameter j may lie; zero for a categorical."""
+        p = self.parameters[j]
+        return (0.0, 0.0) if isinstance(p, Categorical) else (float(p.low), float(p.high))
 
     # -- points that were really evaluated
 
@@ -143,9 +172,12 @@ class Space(Coordinates):
 
     @cached_property
     def _grid(self) -> Array:
-        axes = [p.unit_of_index(np.arange(p.size, dtype=float)) for p in self.parameters]
+        axes = [self._axis(j, p) for j, p in enumerate(self.parameters)]
         U = np.unique(self.snap(np.array(list(product(*axes)), dtype=float)), axis=0)
         return U[self.feasible(U)] if self.constraints else U
+
+    def _axis(self, j: int, p: Parameter) -> Array:  # noqa: ARG002
+        return p.unit_of_index(np.arange(p.size, dtype=float))
 
 
 def as_space(space: Any, constraint: Any = None) -> Space:
@@ -155,7 +187,7 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     made: Space = space
     if constraint is None:
         return made
-    return Space(dict(made), constraints=[*made.constraints, *_listed(constraint)])
+    return Space(dict(made), constraints=[*made.constraints, *_listed(constraint)]).restricted(made.fixed)
 
 
 def _listed(constraints: Any) -> tuple[LinearConstraint | Predicate, ...]:
