@@ -33,7 +33,7 @@ def ask(file: Path, name: str | None, n: int, fix: tuple[str, ...], as_json: boo
     Enqueued points come first, then trials that were released, then suggestions.
     """
     with Study(file, name=name) as study:
-        trials = study.ask(n, fixed=assignments("--fix", fix, study.space))
+        trials = study.ask(n, fixed=assignments("--fix", fix, study.space) or None)
         columns = ["trial", *study.space]
     if as_json:
         for trial in trials:

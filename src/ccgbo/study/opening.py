@@ -66,6 +66,8 @@ def load_what_asking_needs() -> None:
     """Load the modules that an ask would load on first use, before others have to wait for it."""
     from scipy.stats import qmc
 
+    import ccgbo.space.restricted  # noqa: F401
+
     qmc.Sobol(1, scramble=False).random(1)  # reads its table of direction numbers
     with blas_threads(1):
         pass

@@ -33,7 +33,8 @@ def take(
 
     None at all means that the study has ``limit`` suggestions, or that all there was had crashed too often.
     """
-    given, settled = _give_again(unit, copy.space(unit).restricted(fixed or {}), n, worker, limit, patience)
+    space = copy.space(unit) if fixed is None else copy.space(unit).restricted(fixed)
+    given, settled = _give_again(unit, space, n, worker, limit, patience)
     fresh = n - len(given)
     if limit is not None:
         fresh = min(fresh, limit - unit.suggested())
@@ -176,9 +177,11 @@ def tell(
 
 def settle(unit: Unit, known: Trial, changed: Trial) -> Trial:
     """The outcome of a pending trial, or a trial that is amended."""
-    if known.state == "pending" and dict(known.params) == dict(changed.params):
-        return unit.revise(changed)
-    return replace_known(unit, "tell" if known.state == "pending" else "amend", known, changed)
+    if known.state != "pending":
+        return replace_known(unit, "amend", known, changed)
+    if dict(known.params) != dict(changed.params):
+        unit.record(event("tell", known, replace(known, params=changed.params)))
+    return unit.revise(changed)
 
 
 # -- new trials
