@@ -131,7 +131,12 @@ def test_a_file_with_any_cell_changed_works_or_gives_an_error_of_ours(
         ("trials", "state", "finished", "study 'default', trial 3, column state holds 'finished'"),
         ("trials", "value", None, "trial 3, .*the value of a complete trial is None"),
         ("trials", "value", "high", "trial 3, column value holds 'high'"),
-        ("trials", "explanation", '{"reason": 3}', "trial 3, .*explanation cannot be read .*reason is 3"),
+        ("trials", "explanation", '{"reason": 3}', "trial 3, .*explanation, .* cannot be read .*reason is 3"),
+        ("trials", "dropped", 2, "trial 3, column dropped holds 2"),
+        ("trials", "readings", '[1.0, "2"]', "trial 3, .*cannot be read .*readings are"),
+        ("trials", "readings", "[1.0]", "trial 3, .*a complete trial has the readings"),
+        ("trials", "attributes", '{"tags": "a"}', "trial 3, .*cannot be read .*attributes are"),
+        ("trials", "asked_at", 1e300, "trial 3, column asked_at holds 1e"),
         ("trials", "asked_at", "now", "trial 3, column asked_at holds 'now'"),
     ],
 )

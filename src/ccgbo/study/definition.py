@@ -8,15 +8,10 @@ read and told, and only ``ask`` refuses.
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
-
-import numpy as np
 
 from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
 from ccgbo.engine.optimizer import Optimizer
@@ -32,13 +27,11 @@ from ccgbo.engine.settings_io import (
     storable_space,
 )
 from ccgbo.engine.state import STATE_VERSION, OptimizerState
-from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import SettingError, StorageError, StudyExistsError, StudyNotFoundError
+from ccgbo.errors import SettingError, StorageError
 from ccgbo.records import Direction
 from ccgbo.space import Space, as_space
-from ccgbo.storage import Store
-from ccgbo.storage.base import not_found
-from ccgbo.storage.rows import StudyRow, place_of, reading, to_json
+from ccgbo.storage.columns import place_of, reading
+from ccgbo.storage.rows import StudyRow, to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,23 +76,28 @@ def define(given: Given) -> StudyRow:
     )
     prior = None if given.prior is None else prior_to_dict(given.prior)
     settings = settings_to_dict(optimizer.settings)
-    withheld = {
-        "constraint": bool(predicates_of(optimizer.space)),
-        "prior": given.prior is not None and prior is None,
-        "acquisition": has_withheld(settings["acquisition"]),
-    }
     return StudyRow(
         name="",
         direction=optimizer.direction,
         space=_plain(storable_space(optimizer.space)),
         settings=_plain(settings),
         prior=_plain(prior),
-        withheld=[name for name, is_withheld in withheld.items() if is_withheld],
+        withheld=_withheld(optimizer.space, given.prior, settings),
         optimizer_state=pack(optimizer),
         created=time.time(),
         seed=None if given.seed is None else int(given.seed),
         preset=preset if isinstance(preset, str) else None,
     )
+
+
+def _withheld(space: Space, prior: Any, settings: Mapping[str, Any]) -> list[str]:
+    """Arguments that a file cannot hold."""
+    withheld = {
+        "constraint": bool(predicates_of(space)),
+        "prior": prior is not None and prior_to_dict(prior) is None,
+        "acquisition": has_withheld(settings["acquisition"]),
+    }
+    return [name for name, is_withheld in withheld.items() if is_withheld]
 
 
 def pack(optimizer: Optimizer) -> dict[str, Any]:
@@ -145,6 +143,33 @@ def reopen(row: StudyRow, given: Given, address: str) -> Definition:
     present = {"constraint": has_constraint, "acquisition": has_acquisition, "prior": has_prior}
     missing = tuple(name for name in row.withheld if not present[name])
     return Definition(space=space, direction=row.direction, settings=settings, prior=prior, missing=missing)
+
+
+def follow(definition: Definition, row: StudyRow, address: str) -> Definition:
+    """The definition of a study whose space was changed by somebody else since.
+
+    Functions of the params (a predicate, a density) go on while the parameters have the same names.
+    """
+    with reading(place_of(address, row.name, "space")):
+        stored = read_space(row.space, [])
+    with reading(place_of(address, row.name, "prior")):
+        prior = None if row.prior is None else prior_from_dict(row.prior)
+    same = set(stored) == set(definition.space)
+    predicates = predicates_of(definition.space) if same and "constraint" in row.withheld else []
+    if same and "prior" in row.withheld:
+        prior = definition.prior
+    return _complete(definition, row, read_space(row.space, predicates), prior)
+
+
+def _complete(definition: Definition, row: StudyRow, space: Space, prior: Any) -> Definition:
+    """The definition with another space and prior, and what is missing then."""
+    present = {
+        "constraint": bool(predicates_of(space)),
+        "prior": prior is not None,
+        "acquisition": "acquisition" not in definition.missing,
+    }
+    missing = tuple(name for name in row.withheld if not present[name])
+    return replace(definition, space=space, prior=prior, missing=missing)
 
 
 def _reopen_space(row: StudyRow, given: Given) -> tuple[Space, bool]:
@@ -219,61 +244,3 @@ def _space_differs(row: StudyRow, given: Space, stored: Space) -> SettingError:
 def _plain(data: Any) -> Any:
     """Data as it comes back from the file."""
     return json.loads(to_json(data))
-
-
-# -- in the store
-
-
-def find_or_create(store: Store, name: str | None, new: StudyRow | None, if_exists: str) -> StudyRow:
-    """The study of that name, or the only one; ``new`` under that name where there is none."""
-    names = store.names()
-    if name is None and len(names) > 1:
-        raise SettingError(f"name must be given: {store.address!r} has the studies {names!r}.")
-    wanted = name or (names[0] if names else "default")
-    row = store.find(wanted)
-    if row is None and new is not None:
-        with suppress(StudyExistsError):  # another process may be first
-            return store.create(replace(new, name=wanted))
-        row = store.find(wanted)
-    if row is None:
-        raise StudyNotFoundError(
-            not_found(store.address, name, names)
-            if name is not None
-            else f"{store.address!r} has no study yet: give a space to create one."
-        )
-    if if_exists == "error":
-        raise StudyExistsError(f"{store.address!r} already has a study {row.name!r}.")
-    return row
-
-
-# -- arguments
-
-
-def check_arguments(name: object, heartbeat: object, if_exists: object) -> None:
-    """What ``Study`` takes besides the definition."""
-    _check_name(name)
-    number = isinstance(heartbeat, int | float | np.number) and not isinstance(heartbeat, bool)
-    if not (number and math.isfinite(heartbeat) and heartbeat > 0):  # type: ignore[arg-type,operator]
-        raise SettingError(f"heartbeat must be a finite number of seconds > 0, got {heartbeat!r}.")
-    if if_exists not in ("open", "error"):
-        raise SettingError(f"if_exists must be 'open' or 'error', got {if_exists!r}.")
-
-
-def _check_name(name: object) -> None:
-    """A name that a terminal can show and any store can hold."""
-    if name is None:
-        return
-    if not isinstance(name, str) or not name:
-        raise SettingError(f"name must be a non-empty text, got {name!r}.")
-    if not all(c.isprintable() for c in name):
-        raise SettingError(f"name must not have control characters or lone surrogates, got {name!r}.")
-
-
-@cache
-def load_what_asking_needs() -> None:
-    """Load the modules that an ask would load on first use, before others have to wait for it."""
-    from scipy.stats import qmc
-
-    qmc.Sobol(1, scramble=False).random(1)  # reads its table of direction numbers
-    with blas_threads(1):
-        pass

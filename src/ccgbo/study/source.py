@@ -12,7 +12,7 @@ from ccgbo.records import Direction, Result, Trial
 from ccgbo.running.sources import Tally, check_n_trials
 from ccgbo.storage import Store, Unit
 from ccgbo.storage.workers import end_run, start_run
-from ccgbo.study.steps import gave_up
+from ccgbo.study.steps import gave_up, more_to_come
 
 if TYPE_CHECKING:
     from ccgbo.study.study import Study
@@ -51,7 +51,7 @@ class StudySource:
         return trials[0] if trials else None
 
     def more_to_come(self) -> bool:
-        return self._store.read(self._id, lambda view: view.held())
+        return self._store.read(self._id, lambda view: more_to_come(view, self._total))
 
     def tell(self, trial: Trial, value: Any = None, *, failed: bool = False, error: str | None = None) -> Trial | None:
         """Record an outcome; None where it does not count.
@@ -69,7 +69,7 @@ class StudySource:
             lost = row.worker != self._worker and outcome["state"] == "failed"
             if row.trial.state != "pending" or lost:
                 return None
-            return unit.finish(row.trial.with_outcome(**outcome))
+            return unit.revise(row.trial.with_outcome(**outcome))
 
         return self._store.write(self._id, tell)
 
