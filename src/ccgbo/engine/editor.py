@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from ccgbo.engine.reader import OptimizerReader
-from ccgbo.errors import ParamsError
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Event, Trial
 from ccgbo.revisions import (
@@ -19,6 +18,7 @@ from ccgbo.revisions import (
     annotate,
     attributes_of,
     change_event,
+    check_points,
     drop,
     event,
     restore,
@@ -49,11 +49,8 @@ class OptimizerEditor(OptimizerReader):
         note
             What to remember about them.
         """
-        points = [params] if isinstance(params, Mapping) else list(params)
         attributes = attributes_of(note)
-        for point in points:
-            if (why := self.space.outside(point)) is not None:
-                raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
+        points = check_points([params] if isinstance(params, Mapping) else params, self.space)
         trials = [self._enqueue(point, attributes) for point in points]
         return trials[0] if isinstance(params, Mapping) else trials
 
