@@ -75,6 +75,16 @@ class OptimizerReader(BestTrial):
     def trials(self) -> tuple[Trial, ...]:
         return tuple(self._history.trials.values())
 
+    def trial(self, trial_id: int) -> Trial:
+        """The trial with this id, as it stands.
+
+        Parameters
+        ----------
+        trial_id
+            As ``ask`` and ``tell`` gave it.
+        """
+        return self._history.find(trial_id)
+
     @property
     def pending(self) -> tuple[Trial, ...]:
         """Trials that were asked for, or are in line to be, and not told yet."""
