@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
+from ccgbo.acquisition.factors import carried_prior
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.settings_io import (
@@ -29,9 +30,11 @@ from ccgbo.engine.settings_io import (
 from ccgbo.engine.state import STATE_VERSION, OptimizerState
 from ccgbo.errors import SettingError, StorageError
 from ccgbo.records import Direction
-from ccgbo.space import Space, as_space
+from ccgbo.space import Change, Space, as_space
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.rows import StudyRow, to_json
+
+WITHHELD = ("constraint", "prior", "acquisition")  # arguments that may be functions or foreign classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,7 @@ def _withheld(space: Space, prior: Any, settings: Mapping[str, Any]) -> list[str
         "prior": prior is not None and prior_to_dict(prior) is None,
         "acquisition": has_withheld(settings["acquisition"]),
     }
-    return [name for name, is_withheld in withheld.items() if is_withheld]
+    return [name for name in WITHHELD if withheld[name]]
 
 
 def pack(optimizer: Optimizer) -> dict[str, Any]:
@@ -117,7 +120,10 @@ def unpack(stored: Mapping[str, Any]) -> OptimizerState:
         if type(count) is not int or not 0 <= count < most:
             raise ValueError(f"{name} is {count!r}")
     fit = state.fit
-    if fit is not None and not (type(fit.n) is int and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)):
+    counts = () if fit is None else (fit.n, fit.checksum or 0)
+    if fit is not None and not (
+        all(type(n) is int for n in counts) and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)
+    ):
         raise ValueError(f"fit is {fit!r}")
     return state
 
@@ -159,6 +165,23 @@ def follow(definition: Definition, row: StudyRow, address: str) -> Definition:
     if same and "prior" in row.withheld:
         prior = definition.prior
     return _complete(definition, row, read_space(row.space, predicates), prior)
+
+
+def carried(definition: Definition, row: StudyRow, change: Change) -> tuple[Definition, StudyRow]:
+    """The study in a space that was changed, in memory and as it will be stored.
+
+    A predicate that this process does not know stays a part of the study; one that it knows and the new space does
+    not have is gone.
+    """
+    prior = None if definition.prior is None else carried_prior(definition.prior, change.space, change.rename)
+    withheld = {*_withheld(change.space, prior, row.settings), *definition.missing}
+    new = replace(
+        row,
+        space=_plain(storable_space(change.space)),
+        prior=None if prior is None else _plain(prior_to_dict(prior)),
+        withheld=[name for name in WITHHELD if name in withheld],
+    )
+    return _complete(definition, new, change.space, prior), new
 
 
 def _complete(definition: Definition, row: StudyRow, space: Space, prior: Any) -> Definition:
@@ -232,9 +255,10 @@ def _space_differs(row: StudyRow, given: Space, stored: Space) -> SettingError:
     for name in [*stored, *given]:
         if name not in given or name not in stored or given[name] != stored[name]:
             was, now = (repr(space[name]) if name in space else "no such parameter" for space in (stored, given))
+            since = " (its space was changed since it was created: log() says how)" if row.n_changes else ""
             return SettingError(
                 f"space must be that of the study {row.name!r}, or be left out; parameter {name!r} differs: "
-                f"the study has {was}, got {now}. Another name= makes a new study."
+                f"the study has {was}{since}, got {now}. Another name= makes a new study."
             )
     if list(given) != list(stored):
         return _differs("space", row, list(given), list(stored))

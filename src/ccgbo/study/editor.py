@@ -1,122 +1,28 @@
-"""What changes the trials of a study: told, corrected, taken out, put back, enqueued.
+"""What is corrected in a study by hand: trials, and the space.
 
-Each call is one step on the file. When it returns all of it is on disk, with an event in the log where a known trial
-was changed; if it raises, nothing is.
+Each call is one step on the file. When it returns all of it is on disk, with an event in the log that says who did
+what; if it raises, nothing is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ccgbo.engine.history import read_table
-from ccgbo.errors import ParamsError, StorageError, TellError
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Trial
 from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, restore, used_params
-from ccgbo.space import Space
+from ccgbo.space import Change, Space, as_space, change_space
 from ccgbo.storage import Unit
-from ccgbo.study.reader import StudyReader
-from ccgbo.study.steps import add_told, enqueue, revise, settle, tell
+from ccgbo.study.definition import Definition
+from ccgbo.study.steps import move, revise
+from ccgbo.study.telling import StudyTeller
 
-T = TypeVar("T")
 
+class StudyEditor(StudyTeller):
+    """A study whose trials and whose space are changed."""
 
-class StudyEditor(StudyReader):
-    """A study whose trials are told and changed."""
-
-    # -- tell
-
-    def tell(
-        self,
-        trial: Trial | int | Mapping[str, Any],
-        value: Any = None,
-        *,
-        failed: bool = False,
-        noise_variance: float | None = None,
-        error: str | None = None,
-        params: Mapping[str, Any] | None = None,
-        note: str | None = None,
-        tags: Sequence[str] | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Trial:
-        """Record the outcome of a trial, or of a point evaluated elsewhere: ``tell(params, value)``.
-
-        Parameters
-        ----------
-        trial
-            A trial that was asked for, its id, or the params of a point evaluated elsewhere.
-        value
-            The value of the objective: a number, a list of readings, or a tuple (value, standard_error).
-        failed
-            That the evaluation gave no value; then ``value`` is left out.
-        noise_variance
-            The variance of the value's error, where it is known.
-        error
-            Why it failed.
-        params
-            The settings that were really used, where they are not those that were asked for; also outside the bounds.
-        note
-            Anything to remember about the trial.
-        tags
-            Words to find it by.
-        attributes
-            More to keep with it, by name: plain data as JSON has it.
-        """
-        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-        said = attributes_of(note, tags, attributes)
-        if not isinstance(trial, Mapping):
-            return self._write(lambda unit: tell(unit, self._copy.space(unit), trial, outcome, params, said))
-        if params is not None:
-            raise TellError(f"params must be None where trial is a point itself, got {params!r}.")
-        point = trial
-        return self._write(lambda unit: add_told(unit, [_told(self._copy.space(unit), point, outcome, said)]))[0]
-
-    def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
-        """Record many evaluations made elsewhere, all or none.
-
-        Parameters
-        ----------
-        params
-            A list of params, or a DataFrame.
-        values
-            Their values, each as ``tell`` takes it.
-        noise_variance
-            Of their errors: one for all, one for each, or None where unknown.
-        """
-        values = list(values) if not isinstance(values, list) else values  # a step may be done again
-
-        def tell_all(unit: Unit) -> list[Trial]:
-            space = self._copy.space(unit)
-            rows, outcomes = read_table(params, values, noise_variance, space)
-            points = [Trial(id=-1, params=space.canonical(row)) for row in rows]
-            return add_told(unit, [point.with_outcome(**o) for point, o in zip(points, outcomes, strict=True)])
-
-        return self._write(tell_all)
-
-    def add_told(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Take in finished trials from elsewhere under new ids, all or none."""
-        told = list(trials)  # a step may be done again
-        return self._write(lambda unit: add_told(unit, told))
-
-    def tell_rows(self, plan: Callable[[Mapping[int, Trial]], tuple[list[Trial], list[Trial]]]) -> list[Trial]:
-        """Take in changed trials and finished trials from elsewhere under new ids, in one write.
-
-        ``plan`` sees every trial as the file has it and returns both lists; what it raises leaves the file as it was. A
-        changed trial is an outcome of a pending one, or an amendment, which is an event in the log.
-        """
-        space = self.space
-
-        def tell_all(unit: Unit) -> list[Trial]:
-            known = {trial.id: trial for trial in self._copy.trials(unit)}
-            if self.space != space:
-                raise StorageError("the space of the study was changed meanwhile; nothing was told. Do it again.")
-            changed, told = plan(known)
-            return [settle(unit, known[trial.id], trial) for trial in changed] + add_told(unit, told)
-
-        return self._write(tell_all)
-
-    # -- known trials
+    # -- trials
 
     def amend(
         self,
@@ -217,42 +123,47 @@ class StudyEditor(StudyReader):
         """
         return self._write(lambda unit: revise(unit, "annotate", trial, lambda known: annotate(known, attributes)))
 
-    # -- new trials
+    # -- the space
 
-    @overload
-    def enqueue(self, params: Mapping[str, Any], *, note: str | None = None) -> Trial: ...
-    @overload
-    def enqueue(self, params: Iterable[Mapping[str, Any]], *, note: str | None = None) -> list[Trial]: ...
-    def enqueue(
-        self, params: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, note: str | None = None
-    ) -> Trial | list[Trial]:
-        """Points to evaluate before anything is suggested: the next asks give them out, in this order.
+    def change_space(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        constraint: Any = None,
+        defaults: Mapping[str, Any] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        marginal: Iterable[str] = (),
+    ) -> Change:
+        """Search another space from now on, and keep every trial; what changes is returned, ``describe()`` says it.
+
+        Other processes that have the study open go on in the new space with their next call. The next suggestion is
+        what a new study with these trials would make.
 
         Parameters
         ----------
-        params
-            A point of the space, or several, all or none; of one point the trial is returned instead of a list.
-        note
-            Anything to remember about them.
+        space
+            The space from now on.
+        constraint
+            What a point must satisfy besides the constraints of ``space``.
+        defaults
+            Values that trials so far have of parameters that are new.
+        rename
+            New names by old ones.
+        fixed
+            Parameters that have one value from now on; trials elsewhere leave the model.
+        marginal
+            Parameters that are left out; trials at any of their values stay in the model and differ by noise.
         """
-        said = attributes_of(note)
-        points = [params] if isinstance(params, Mapping) else list(params)
+        new, gone = as_space(space, constraint), tuple([marginal] if isinstance(marginal, str) else marginal)
 
-        def step(unit: Unit) -> list[Trial]:
-            space = self._copy.space(unit)
-            for point in points:
-                if (why := space.outside(point)) is not None:
-                    raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
-            return enqueue(unit, [Trial(id=-1, params=space.canonical(p), attributes=said) for p in points])
+        def step(unit: Unit) -> tuple[Change, Definition, int]:
+            old, n_changes = self._copy.space(unit), unit.row().n_changes
+            change = change_space(old, new, defaults=defaults, rename=rename, fixed=fixed, marginal=gone)
+            if change.nothing:
+                return change, self._copy.definition, n_changes
+            return change, move(unit, self._copy, change), n_changes + 1
 
-        trials = self._write(step)
-        return trials[0] if isinstance(params, Mapping) else trials
-
-    def _write(self, work: Callable[[Unit], T]) -> T:
-        return self._store.write(self._id, work)
-
-
-def _told(space: Space, params: Mapping[str, Any], outcome: Mapping[str, Any], said: Mapping[str, Any]) -> Trial:
-    """A finished trial from elsewhere."""
-    space.encode(params)  # refuses what is no point of the space
-    return Trial(id=-1, params=space.canonical(params), attributes=said).with_outcome(**outcome)
+        change, definition, n_changes = self._write(step)
+        self._copy.adopt(definition, n_changes)
+        return change

@@ -11,14 +11,14 @@ import numpy as np
 from ccgbo import revisions
 from ccgbo.errors import ParamsError, SettingError, SpaceExhaustedError, StorageError, TellError, UnknownTrialError
 from ccgbo.records import Trial
-from ccgbo.revisions import abandon, event, used_params
+from ccgbo.revisions import abandon, carry_over, change_event, event, used_params
 from ccgbo.running.sources import CRASHED, MAX_ATTEMPTS
-from ccgbo.space import Space
+from ccgbo.space import Change, Space
 from ccgbo.storage import Unit, View
 from ccgbo.storage.base import Lost
 from ccgbo.storage.rows import plain_params
 from ccgbo.study.copy import Copy
-from ccgbo.study.definition import pack
+from ccgbo.study.definition import Definition, carried, pack, unpack
 
 Fixed = Mapping[str, Any] | None
 
@@ -184,6 +184,23 @@ def settle(unit: Unit, known: Trial, changed: Trial) -> Trial:
     return unit.revise(changed)
 
 
+# -- the space
+
+
+def move(unit: Unit, copy: Copy, change: Change) -> Definition:
+    """Every trial and the optimizer's state in another space; the fit starts anew."""
+    definition, row = carried(copy.definition, unit.row(), change)
+    definition.optimizer(None)  # refuses what does not fit together
+    for known in unit.changes(-1):
+        trial = carry_over(known.trial, change)
+        if repr(trial) != repr(known.trial):  # 1, 1.0 and True may be three values
+            unit.revise(trial)
+    unit.save_definition(row)
+    unit.save_state(replace(unpack(row.optimizer_state), fit=None).to_dict())
+    unit.record(change_event(change))
+    return definition
+
+
 # -- new trials
 
 
@@ -199,6 +216,15 @@ def enqueue(unit: Unit, trials: Iterable[Trial]) -> list[Trial]:
         unit.release(trial.id)
         unit.record(event("enqueue", None, trial))
     return added
+
+
+def asked_params(view: View, trials: Iterable[Trial]) -> list[Mapping[str, Any]]:
+    """The params of each trial as they were asked for, where they were corrected since."""
+    corrected: dict[int | None, Mapping[str, Any]] = {}
+    for entry in view.events():
+        if "params" in (entry.before or {}):
+            corrected.setdefault(entry.trial_id, dict(entry.before or {})["params"])
+    return [corrected.get(trial.id, trial.params) for trial in trials]
 
 
 def release_one(unit: Unit, trial: Trial | int) -> list[int]:
