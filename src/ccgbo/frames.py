@@ -3,8 +3,8 @@
     id, state, value, noise_variance, readings, dropped, origin, asked_at, told_at, error, note, tags,
     params_<name> for each parameter
 
-A parameter that is inactive in a trial has an empty cell, as have readings, note and tags where there are none. Readings
-and tags are lists. Only a study knows the two times.
+A parameter that is inactive in a trial has an empty cell, as have readings, note and tags where there are none.
+Readings and tags are lists. Only a study knows the two times.
 """
 
 from __future__ import annotations

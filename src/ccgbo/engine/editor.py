@@ -79,9 +79,9 @@ class OptimizerEditor(OptimizerReader):
         value: Any = None,
         *,
         failed: bool = False,
-        params: Mapping[str, Any] | None = None,
         noise_variance: float | None = None,
         error: str | None = None,
+        params: Mapping[str, Any] | None = None,
         note: str | None = None,
         tags: Sequence[str] | None = None,
         attributes: Mapping[str, Any] | None = None,
@@ -97,14 +97,18 @@ class OptimizerEditor(OptimizerReader):
             ``params`` are corrected.
         failed
             That the evaluation gave no value; then ``value`` is left out.
-        params
-            The settings that were really used, as far as they are others; they may lie outside the bounds.
         noise_variance
             The variance of the value's error, where it is known.
         error
             Why it failed.
-        note, tags, attributes
-            What to remember about it, see ``annotate``.
+        params
+            The settings that were really used, as far as they are others; they may lie outside the bounds.
+        note
+            Anything to remember about the trial.
+        tags
+            Words to find it by.
+        attributes
+            More to keep with it, by name: plain data as JSON has it.
         """
         known = self._history.find(trial)
         keeps = value is None and not failed and params is not None
