@@ -6,17 +6,18 @@ import copy
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ccgbo.errors import NoObservationsError, UnsupportedError
 from ccgbo.frames import flat_row, frame_of
-from ccgbo.text import count, printable, reason, shorten
+from ccgbo.text import count, differences, printable, reason, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
 
-State = Literal["pending", "complete", "failed"]
-Origin = Literal["design", "model", "external"]
+State = Literal["pending", "complete", "failed", "abandoned"]
+Origin = Literal["design", "model", "enqueued", "external"]
 Direction = Literal["maximize", "minimize"]
 
 NO_VALUE = "no observation yet: no trial has a value."
@@ -62,16 +63,24 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One point: asked for, being evaluated, told or failed."""
+    """One point: asked for, being evaluated, told, failed or abandoned."""
 
     id: int
     params: Mapping[str, Any]
     state: State = "pending"
-    value: float | None = None
+    value: float | None = None  # the mean of the readings, where there are several
     noise_variance: float | None = None
     error: str | None = None
     origin: Origin = "model"
     explanation: Explanation | None = field(default=None, repr=False)
+    dropped: bool = False  # out of the model, kept on record
+    readings: tuple[float, ...] = ()  # several of one trial
+    attributes: Mapping[str, Any] = field(default_factory=dict)  # note, tags and whatever else the user keeps
+
+    @property
+    def in_model(self) -> bool:
+        """Whether its value counts: complete, and not dropped."""
+        return self.state == "complete" and not self.dropped
 
     @property
     def reason(self) -> str | None:
@@ -83,16 +92,45 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return asdict(self) | {"params": dict(self.params)}
+        plain = {"params": dict(self.params), "readings": list(self.readings), "attributes": dict(self.attributes)}
+        return asdict(self) | plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Trial:
-        fields = dict(data)
+        fields = dict(data) | {"readings": tuple(data.get("readings", ()))}
         why = fields.pop("explanation", None)
         if why is not None:
             near = tuple(Neighbour(**n) for n in why.get("neighbours", ()))
             why = Explanation(**{**why, "neighbours": near})
         return cls(**fields, explanation=why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that was changed by hand: who, when, before and after."""
+
+    at: float  # seconds since 1970
+    who: str
+    action: str
+    trial_id: int | None = None
+    before: Mapping[str, Any] | None = None  # only what differs
+    after: Mapping[str, Any] | None = None
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Event:
+        return cls(**data)
+
+    def __str__(self) -> str:
+        time = datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        what = self.action if self.trial_id is None else f"{self.action} trial {self.trial_id}"
+        changed = differences(self.before, self.after)
+        said = "".join([f": {', '.join(changed)}" if changed else "", f" ({self.note})" if self.note else ""])
+        return printable(f"{time}  {self.who}  {what}{said}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +171,7 @@ class BestTrial:
 
     @property
     def best_trial(self: HasTrials) -> Trial:
-        """The complete trial with the best value, the earliest of equals."""
+        """The complete trial with the best value that was not dropped, the earliest of equals."""
         return _best_of(self)
 
     @property
@@ -207,9 +245,10 @@ class Result(BestTrial):
         return _unpickled, (self.trials, self.direction, self.recommended, self.stopped, found_by)
 
     def __repr__(self) -> str:
-        done = sum(t.state == "complete" for t in self.trials)
-        failed = [t for t in self.trials if t.state == "failed"]
-        head = f"Result: {count(done, 'trial')}" + (f", {len(failed)} failed" if failed else "") + f" ({self.stopped})"
+        done = sum(t.in_model for t in self.trials)
+        failed = [t for t in self.trials if t.state == "failed" and not t.dropped]
+        counts = [count(done, "trial"), *([f"{len(failed)} failed"] if failed else []), *set_apart(self.trials)]
+        head = f"Result: {', '.join(counts)} ({self.stopped})"
         best, r = best_of(self.trials, self.direction), self.recommended
         if best is None:
             lines = [head, "  no value yet"]
@@ -241,9 +280,16 @@ def _short(value: Any) -> str:
 
 
 def best_of(trials: Iterable[Trial], direction: Direction) -> Trial | None:
-    """The complete trial with the best value, the earliest of equals."""
-    complete = [(t.value, t) for t in trials if t.value is not None]
+    """The complete trial with the best value that was not dropped, the earliest of equals."""
+    complete = [(t.value, t) for t in trials if t.in_model and t.value is not None]
     if not complete:
         return None
     pick = max if direction == "maximize" else min
     return pick(complete, key=lambda pair: pair[0])[1]
+
+
+def set_apart(trials: Iterable[Trial]) -> list[str]:
+    """How many trials are on record only: ``["2 dropped", "1 abandoned"]``."""
+    trials = list(trials)
+    counts = {"dropped": sum(t.dropped for t in trials), "abandoned": sum(t.state == "abandoned" for t in trials)}
+    return [f"{n} {what}" for what, n in counts.items() if n]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 # C0 and C1 control characters, line and paragraph separators, what turns the direction of text, and lone surrogates
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -43,3 +45,33 @@ def reason(error: str | None) -> str:
 def count(n: int, what: str) -> str:
     """``1 trial``, ``2 trials``."""
     return f"{n} {what}" + ("" if n == 1 else "s")
+
+
+def differences(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[str]:
+    """What changed from one mapping to the other, of mappings in them only what differs: ``value 9.3 -> 0.93``."""
+    old, new = before or {}, after or {}
+    said = []
+    for name in dict.fromkeys([*old, *new]):
+        a, b = old.get(name), new.get(name)
+        if isinstance(a, Mapping) or isinstance(b, Mapping):
+            said += differences(a if isinstance(a, Mapping) else None, b if isinstance(b, Mapping) else None)
+        elif not same(a, b):
+            after = _worded(False if a is True and b is None else b)
+            said.append(f"{name} {after}" if is_nothing(a) else f"{name} {_worded(a)} -> {after}")
+    return said
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two pieces of plain data are equal; True is no 1, and nothing is nothing however it is written."""
+    return (a == b and isinstance(a, bool) == isinstance(b, bool)) or (is_nothing(a) and is_nothing(b))
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a field that has it says nothing: None, no, an empty text or an empty list."""
+    return value is None or value is False or value in ("", [], {}, ())
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_worded, value)) or "none"
+    return "none" if value is None else "yes" if value is True else "no" if value is False else str(value)

@@ -173,9 +173,10 @@ def test_an_objective_that_always_fails_ends_without_a_value() -> None:
         (b"1", TellError, "value must be a number, got b'1'"),
         (1j, TellError, "value must be a number"),
         (object(), TellError, "value must be a number"),
-        ([1.0, 2.0], UnsupportedError, "several objectives are out of scope"),
-        ((1.0, 2.0), UnsupportedError, "several objectives are out of scope"),
-        (np.array([1.0, 2.0]), UnsupportedError, "several objectives are out of scope"),
+        ([1.0, "a"], TellError, r"value\[1\], a reading, must be a finite number"),
+        ((1.0, -2.0), TellError, r"value\[1\], a standard error, must be a finite number >= 0"),
+        ((1.0, 2.0, 3.0), TellError, "value must be a number, a list of readings or a tuple"),
+        (np.ones((2, 2)), UnsupportedError, "several objectives are out of scope"),
         ({"loss": 1.0, "time": 2.0}, UnsupportedError, "several objectives are out of scope"),
     ],
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ccgbo import StorageError, StudyExistsError, StudyNotFoundError, Trial
+from ccgbo.records import Event
 from ccgbo.storage import Store, StudyRow, Unit
 
 DEFINITION: dict[str, Any] = {
@@ -35,6 +37,14 @@ def pending(x: float) -> Trial:
 
 def complete(x: float, value: float) -> Trial:
     return Trial(id=-1, params={"x": x}, state="complete", value=value, origin="external")
+
+
+def abandoned(x: float) -> Trial:
+    return Trial(id=-1, params={"x": x}, state="abandoned")
+
+
+def event(action: str, **fields: Any) -> Event:
+    return Event(at=1.7e9, who="kim@bench-3", action=action, **fields)
 
 
 class StoreConformance:
@@ -71,6 +81,7 @@ class StoreConformance:
         old, other = store.create(definition("s")), store.create(definition("other"))
         for study in (old, other):
             store.write(study.id, lambda unit: unit.add([complete(0.5, 1.0)], None))
+            store.write(study.id, lambda unit: unit.record(event("drop")))
         open().delete("s")
         with pytest.raises(StudyNotFoundError, match=r"has no study 's'; it has \['other'\]"):
             store.delete("s")
@@ -80,6 +91,7 @@ class StoreConformance:
             with pytest.raises(StudyNotFoundError, match="was deleted"):
                 step(old.id, lambda view: view.row())  # type: ignore[operator]
         assert store.read(new.id, lambda view: view.changes(-1)) == []
+        assert store.read(new.id, lambda view: view.events()) == []
         assert len(store.read(other.id, lambda view: view.changes(-1))) == 1
 
     def test_infos_count_what_is_there(self, store: Store, study: int) -> None:
@@ -88,6 +100,14 @@ class StoreConformance:
         (info,) = store.infos()
         assert (info.n_trials, info.n_pending, info.n_failed, info.n_complete) == (4, 1, 1, 2)
         assert (info.best_value, info.direction, info.created) == (2.0, "minimize", 1.7e9)
+        assert (info.n_abandoned, info.n_dropped) == (0, 0)
+
+    def test_infos_leave_dropped_values_out_of_the_best(self, store: Store, study: int) -> None:
+        trials = [replace(complete(0.1, 1.0), dropped=True), complete(0.2, 2.0), abandoned(0.3)]
+        store.write(study, lambda unit: unit.add(trials, None))
+        (info,) = store.infos()
+        assert (info.n_trials, info.n_complete, info.n_dropped, info.n_abandoned) == (3, 2, 1, 1)
+        assert (info.n_pending, info.best_value) == (0, 2.0)
 
     # -- steps
 
@@ -99,6 +119,8 @@ class StoreConformance:
         def broken(unit: Unit) -> None:
             unit.add([complete(0.5, 1.0)], None)
             unit.save_state({"version": 2})
+            unit.record(event("drop"))
+            unit.save_definition(replace(unit.row(), space={"parameters": {}}))
             raise KeyboardInterrupt
 
         before, undone = store.read(study, lambda view: view.row()), []
@@ -107,6 +129,7 @@ class StoreConformance:
         assert undone == [1]
         assert store.read(study, lambda view: view.row()) == before
         assert store.read(study, lambda view: view.changes(-1)) == []
+        assert store.read(study, lambda view: view.events()) == []
         added = store.write(  # and the next one goes through
             study, lambda unit: unit.add([complete(0.5, 1.0)], None), on_rollback=lambda: undone.append(2)
         )
@@ -155,7 +178,7 @@ class StoreConformance:
         assert [t.id for t in added] == [0, 1, 2]
         revision = store.read(study, lambda view: view.revision())
         done = added[1].with_outcome(state="complete", value=1e300, noise_variance=0.1)
-        assert store.write(study, lambda unit: unit.finish(done)) == done
+        assert store.write(study, lambda unit: unit.revise(done)) == done
         rows = store.read(study, lambda view: view.changes(-1))
         assert [row.trial for row in rows if row.completion_order] == [added[2], done]
         assert [row.trial for row in rows if not row.completion_order] == [added[0]]
@@ -179,26 +202,120 @@ class StoreConformance:
         assert store.read(study, lambda view: view.progress().best) is None
         trials = [pending(0.1), pending(0.2), pending(0.3), complete(0.4, -7.0)]
         added = store.write(study, lambda unit: unit.add(trials, None))
-        store.write(study, lambda unit: unit.finish(added[0].with_outcome(state="complete", value=1.0)))
-        store.write(study, lambda unit: unit.finish(added[1].with_outcome(state="failed", error="boom")))
+        store.write(study, lambda unit: unit.revise(added[0].with_outcome(state="complete", value=1.0)))
+        store.write(study, lambda unit: unit.revise(added[1].with_outcome(state="failed", error="boom")))
         progress = store.read(study, lambda view: view.progress())
         assert (progress.done, progress.failed, progress.best) == (2, 1, -7.0)
         assert store.read(study, lambda view: view.suggested()) == 3
+
+    def test_abandoned_and_dropped_trials_are_no_progress_and_no_best(self, store: Store, study: int) -> None:
+        trials = [pending(0.1), pending(0.2), pending(0.3)]
+        a, b, c = store.write(study, lambda unit: unit.add(trials, None))
+        for done in (
+            a.with_outcome(state="complete", value=1.0, dropped=True),
+            b.with_outcome(state="abandoned"),
+            c.with_outcome(state="complete", value=2.0),
+        ):
+            store.write(study, lambda unit, done=done: unit.revise(done))  # type: ignore[misc]
+        progress = store.read(study, lambda view: view.progress())
+        assert (progress.done, progress.failed, progress.best) == (2, 0, 2.0)
+        assert store.read(study, lambda view: view.suggested()) == 2
+
+    # -- what is changed of a known trial
+
+    def told(self, store: Store, study: int, trial: Trial) -> Any:
+        """The row of a revised trial."""
+        assert store.write(study, lambda unit: unit.revise(trial)) == trial
+        row = store.read(study, lambda view: view.trial(trial.id))
+        assert row is not None
+        assert row.trial == trial
+        return row
+
+    def test_a_revised_trial_comes_back_whole_and_is_a_change(self, store: Store, study: int) -> None:
+        (trial,) = store.write(study, lambda unit: unit.add([complete(0.5, 1.0)], None))
+        revision = store.read(study, lambda view: view.revision())
+        attributes = {"note": "caf\u00e9 \0 \U0001f600", "tags": ["a", "b"], "oven": {"no": 3, "hot": True}}
+        new = replace(
+            trial, params={"x": 0.1 + 0.2}, value=1.5, readings=(1.0, 2.0), dropped=True, attributes=attributes
+        )
+        self.told(store, study, new)
+        assert [row.trial for row in store.read(study, lambda view: view.changes(revision))] == [new]
+        self.told(store, study, replace(new, state="failed", value=None, readings=(), error="boom", dropped=False))
+
+    def test_an_outcome_keeps_its_place_through_every_revision(self, store: Store, study: int) -> None:
+        first, second = store.write(study, lambda unit: unit.add([pending(0.1), pending(0.2)], None))
+        done = replace(second, state="complete", value=1.0)
+        place = self.told(store, study, done)
+        other = self.told(store, study, replace(first, state="failed", error="boom"))
+        assert place.completion_order < other.completion_order
+        for change in ({"dropped": True}, {"value": 7.0}, {"state": "failed", "value": None}):
+            row = self.told(store, study, replace(done, **change))
+            assert (row.completion_order, row.told_at) == (place.completion_order, place.told_at)
+
+    def test_an_abandoned_trial_has_no_place_until_it_has_a_value(self, store: Store, study: int) -> None:
+        first, second = store.write(study, lambda unit: unit.add([pending(0.1), pending(0.2)], FAR))
+        row = self.told(store, study, replace(first, state="abandoned"))
+        assert (row.completion_order, row.told_at, row.worker, row.heartbeat) == (None, None, None, None)
+        earlier = self.told(store, study, replace(second, state="complete", value=1.0))
+        row = self.told(store, study, replace(first, state="complete", value=2.0))
+        assert row.completion_order > earlier.completion_order
+
+    def test_a_note_on_a_pending_trial_leaves_it_with_its_worker(self, store: Store, study: int) -> None:
+        (trial,) = store.write(study, lambda unit: unit.add([pending(0.1)], FAR))
+        row = self.told(store, study, replace(trial, attributes={"note": "oven 3"}))
+        assert (row.worker, row.heartbeat is not None, row.completion_order) == (FAR, True, None)
+        store.write(study, lambda unit: unit.release(0))
+        assert self.told(store, study, replace(trial, attributes={})).released
+
+    def test_the_log_comes_back_in_the_order_it_was_written(
+        self, store: Store, study: int, open: Callable[[], Store]
+    ) -> None:
+        log = [
+            event(
+                "amend",
+                trial_id=17,
+                before={"value": 0.1 + 0.2},
+                after={"value": None, "error": "b\0"},
+                note="caf\u00e9",
+            ),
+            event("change space", before={"space": {"x": [0, 1]}}, after={}),
+            replace(event("drop", trial_id=0), at=1.6e9),
+        ]
+        for one in log:
+            store.write(study, lambda unit, one=one: unit.record(one))  # type: ignore[misc]
+        assert open().read(study, lambda view: view.events()) == log
+        store.write(study, lambda unit: unit.record(replace(log[0], who="k\udce9", note="\udce9")))
+        last = store.read(study, lambda view: view.events())[-1]
+        assert (last.who, last.note) == ("k\\udce9", "\\udce9")
+
+    def test_another_space_is_a_change_and_everything_else_stays(self, store: Store, study: int) -> None:
+        before = store.read(study, lambda view: view.row())
+        space = {"parameters": {"y": {"type": "float", "low": 0.1 + 0.2, "high": 2.0}}}
+        new = replace(before, space=space, prior={"y": {"mean": 1.0, "sd": 0.1}}, withheld=["constraint"])
+        store.write(study, lambda unit: unit.save_definition(replace(new, settings={"type": "other"}, name="other")))
+        assert store.read(study, lambda view: view.row()) == replace(
+            new, n_changes=before.n_changes + 1, revision=before.revision + 1
+        )
 
     # -- who works on what
 
     def lost(self, store: Store, study: int, patience: float) -> list[tuple[int, bool]]:
         return [(x.trial.id, x.crashed) for x in store.read(study, lambda view: view.lost(patience))]
 
-    def test_a_trial_asked_by_hand_is_never_lost_and_a_released_one_is(self, store: Store, study: int) -> None:
-        store.write(study, lambda unit: unit.add([pending(0.1), pending(0.2)], None))
+    def waiting(self, store: Store, study: int) -> list[int]:
+        return [trial.id for trial in store.read(study, lambda view: view.waiting())]
+
+    def test_a_trial_asked_by_hand_is_never_lost_and_a_released_one_waits(self, store: Store, study: int) -> None:
+        store.write(study, lambda unit: unit.add([pending(0.1), pending(0.2), pending(0.3)], None))
+        assert self.lost(store, study, 0.0) == self.waiting(store, study) == []
+        assert not store.read(study, lambda view: view.held())
+        for i in (2, 1):
+            store.write(study, lambda unit, i=i: unit.release(i))  # type: ignore[misc]
+        assert self.waiting(store, study) == [1, 2]
         assert self.lost(store, study, 0.0) == []
         assert not store.read(study, lambda view: view.held())
-        store.write(study, lambda unit: unit.release(1))
-        assert self.lost(store, study, 3600.0) == [(1, False)]
-        assert store.read(study, lambda view: view.held())
         store.write(study, lambda unit: unit.claim(1, None))
-        assert self.lost(store, study, 0.0) == []
+        assert self.waiting(store, study) == [2]
 
     def test_a_worker_keeps_its_trials_while_its_heart_beats(self, store: Store, study: int) -> None:
         store.write(study, lambda unit: unit.add([pending(0.1)], FAR))
@@ -216,9 +333,9 @@ class StoreConformance:
 
     def test_a_finished_trial_is_held_by_nobody(self, store: Store, study: int) -> None:
         (trial,) = store.write(study, lambda unit: unit.add([pending(0.1)], FAR))
-        store.write(study, lambda unit: unit.finish(trial.with_outcome(state="complete", value=1.0)))
+        store.write(study, lambda unit: unit.revise(trial.with_outcome(state="complete", value=1.0)))
         store.write(study, lambda unit: unit.release(0))  # nothing happens to it
-        assert self.lost(store, study, 0.0) == []
+        assert self.lost(store, study, 0.0) == self.waiting(store, study) == []
         assert not store.read(study, lambda view: view.held())
 
     def test_attempts_are_counted(self, store: Store, study: int) -> None:

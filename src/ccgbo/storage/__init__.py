@@ -1,9 +1,11 @@
 """Studies in a store: one SQLite database (WAL) with many studies in it.
 
 base.py         what any store must do
-rows.py         what is read and written: a study's definition, a trial with its times and its worker
+rows.py         what is read and written: a study's definition, a trial with its times and its worker, an event
+columns.py      what a column may hold
 workers.py      who holds a trial, and whether that process still lives
-sqlite.py       the statements
+sqlite.py       studies by name in an SQLite file
+sqlite_unit.py  the statements on one study
 database.py     one connection, its transactions, forks
 opening.py      to write, to read, as a copy
 schema.py       tables and their version

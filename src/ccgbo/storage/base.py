@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from ccgbo.records import Direction, Trial
+from ccgbo.records import Direction, Event, Trial
 from ccgbo.storage.rows import StudyRow, TrialRow
 
 T = TypeVar("T")
@@ -31,7 +31,9 @@ class StudyInfo:
     n_complete: int
     n_failed: int
     n_pending: int
-    best_value: float | None
+    n_abandoned: int
+    n_dropped: int  # complete or failed, and out of the model
+    best_value: float | None  # of those in the model
     created: float  # seconds since 1970
 
 
@@ -41,7 +43,7 @@ class Progress:
 
     done: int
     failed: int
-    best: float | None  # of all trials
+    best: float | None  # of all trials in the model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ class Lost:
     """A pending trial that nobody evaluates any more."""
 
     trial: Trial
-    crashed: bool  # its process ended or fell silent; else it was released in an orderly way
+    crashed: bool  # its process ended or fell silent; else its run ended in an orderly way
 
 
 class View(Protocol):
@@ -58,24 +60,31 @@ class View(Protocol):
     def row(self) -> StudyRow: ...
 
     def revision(self) -> int:
-        """Grows with every new trial and every outcome."""
+        """Grows with every new trial, every outcome, and whatever else is changed of a trial or of the space."""
 
     def changes(self, since: int) -> list[TrialRow]:
-        """Trials that changed after revision ``since``, outcomes in the order they were told."""
+        """Trials that changed after revision ``since``, outcomes in the order in which trials first had one."""
 
     def trial(self, trial_id: int) -> TrialRow | None: ...
 
     def suggested(self) -> int:
-        """Trials that the study suggested, in contrast to values told from elsewhere."""
+        """Trials that the study suggested or that were enqueued, in contrast to values told from elsewhere; without
+        those that were abandoned."""
 
     def progress(self) -> Progress: ...
 
+    def waiting(self) -> list[Trial]:
+        """Pending trials that wait to be given out, by id: released, or enqueued and not given out yet."""
+
     def held(self) -> bool:
-        """Whether a worker with a heartbeat holds a trial, or a released one waits to be given out."""
+        """Whether a worker with a heartbeat holds a trial."""
 
     def lost(self, patience: float) -> list[Lost]:
-        """Pending trials to give out again, by id: released, or held by a worker that is gone, or silent for
+        """Pending trials that nobody evaluates any more, by id: held by a worker that is gone, or silent for
         ``patience`` seconds where the store cannot know more."""
+
+    def events(self) -> list[Event]:
+        """What was changed by hand, oldest first."""
 
 
 class Unit(View, Protocol):
@@ -84,8 +93,15 @@ class Unit(View, Protocol):
     def add(self, trials: Iterable[Trial], worker: str | None) -> list[Trial]:
         """New trials under the next ids, pending for ``worker`` or finished already; as they are stored."""
 
-    def finish(self, trial: Trial) -> Trial:
-        """The outcome of a pending trial; as it is stored."""
+    def revise(self, trial: Trial) -> Trial:
+        """Another record of a known trial: params, outcome, readings, attributes, in or out of the model; as it is
+        stored. Its place in the order of outcomes is given with the first and kept."""
+
+    def record(self, event: Event) -> None:
+        """One more event in the log."""
+
+    def save_definition(self, study: StudyRow) -> None:
+        """Another space, with the prior and what is withheld; everything else of the study stays."""
 
     def save_state(self, state: dict[str, Any]) -> None:
         """The optimizer's state beside the trials."""

@@ -12,9 +12,10 @@ from functools import cache
 from ccgbo.errors import StorageError
 
 APPLICATION_ID = 0x43434742  # "CCGB"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
-# optimizer_state: what the trials do not say of it; withheld: what a file cannot hold and the user passes on opening
+# optimizer_state: what the trials do not say of it; withheld: what a file cannot hold and the user passes on opening;
+# n_changes: of the space; events: what was changed by hand
 TABLES = (
     """
     CREATE TABLE studies (
@@ -30,6 +31,7 @@ TABLES = (
         n_asked INTEGER NOT NULL DEFAULT 0,
         n_told INTEGER NOT NULL DEFAULT 0,
         revision INTEGER NOT NULL DEFAULT 0,
+        n_changes INTEGER NOT NULL DEFAULT 0,
         seed TEXT NOT NULL DEFAULT 'null',
         preset TEXT
     )
@@ -45,6 +47,9 @@ TABLES = (
         error TEXT,
         origin TEXT NOT NULL,
         explanation TEXT,
+        dropped INTEGER NOT NULL DEFAULT 0,
+        readings TEXT NOT NULL DEFAULT '[]',
+        attributes TEXT NOT NULL DEFAULT '{}',
         asked_at REAL NOT NULL,
         told_at REAL,
         completion_order INTEGER,
@@ -55,6 +60,20 @@ TABLES = (
         heartbeat REAL,
         clock TEXT,
         PRIMARY KEY (study, id)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE events (
+        study INTEGER NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        at REAL NOT NULL,
+        who TEXT NOT NULL,
+        action TEXT NOT NULL,
+        trial INTEGER,
+        before TEXT,
+        after TEXT,
+        note TEXT,
+        PRIMARY KEY (study, seq)
     ) WITHOUT ROWID
     """,
 )

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ccgbo.engine.history import outcome_of
 from ccgbo.errors import CcgboError, TellError
+from ccgbo.outcomes import outcome_of
 from ccgbo.records import Trial
 from ccgbo.space import Categorical, Space
 from ccgbo.space.numeric import is_finite

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from ccgbo.engine.history import outcome_of
 from ccgbo.errors import StorageError, UnknownTrialError
+from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Result, Trial
 from ccgbo.running.sources import Tally, check_n_trials
 from ccgbo.storage import Store, Unit
 from ccgbo.storage.workers import end_run, start_run
-from ccgbo.study.steps import gave_up
+from ccgbo.study.steps import gave_up, more_to_come
 
 if TYPE_CHECKING:
     from ccgbo.study.study import Study
@@ -46,12 +47,16 @@ class StudySource:
             with suppress(StorageError):
                 self._store.write(self._id, lambda unit: unit.beat(self._worker))
 
+    def enqueue(self, points: Sequence[Mapping[str, Any]]) -> None:
+        if points:
+            self.owner.begin_with(points)
+
     def take(self) -> Trial | None:
         trials = self.owner.take(1, worker=self._worker, limit=self._total)
         return trials[0] if trials else None
 
     def more_to_come(self) -> bool:
-        return self._store.read(self._id, lambda view: view.held())
+        return self._store.read(self._id, lambda view: more_to_come(view, self._total))
 
     def tell(self, trial: Trial, value: Any = None, *, failed: bool = False, error: str | None = None) -> Trial | None:
         """Record an outcome; None where it does not count.
@@ -69,7 +74,7 @@ class StudySource:
             lost = row.worker != self._worker and outcome["state"] == "failed"
             if row.trial.state != "pending" or lost:
                 return None
-            return unit.finish(row.trial.with_outcome(**outcome))
+            return unit.revise(row.trial.with_outcome(**outcome))
 
         return self._store.write(self._id, tell)
 
