@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ccgbo.study.numbers import as_number, decimal_mark, is_nothing, is_rounding, read_number
 
-
 NUMBERS = {
     "0.93": 0.93, " -1e3 ": -1000.0, "0,93": 0.93, "12,5": 12.5, "1,2345": 1.2345, "-,5": -0.5, "1,5e-3": 0.0015,
     "\N{MINUS SIGN}2": -2.0, "1.234": 1.234, "5.0": 5.0, "inf": math.inf,
