@@ -15,7 +15,7 @@ ORDER = [
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "model", "state",
-    "proposal", "explain", "reader", "optimizer",
+    "proposal", "explain", "reader", "editor", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

@@ -12,7 +12,7 @@ import pytest
 from ccgbo import TellError, Trial
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Event, Explanation
-from ccgbo.revisions import abandon, amend, annotate, attributes_of, check_pending, drop, event, event_of, restore, who
+from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, event, event_of, restore, tell, who
 
 WHY = Explanation(reason="initial design")
 PENDING = Trial(id=17, params={"x": 73.5, "kind": "a"}, origin="design", explanation=WHY)
@@ -54,8 +54,8 @@ def test_dropping_and_restoring_give_the_trial_back() -> None:
         (lambda: restore(COMPLETE), "trial must be dropped to be restored, but trial 17 is complete"),
         (lambda: abandon(COMPLETE), "trial must be pending to be abandoned, but trial 17 is complete"),
         (lambda: abandon(ABANDONED), "trial 17 is abandoned already"),
-        (lambda: check_pending(ABANDONED), "trial 17 was abandoned: amend brings it back"),
-        (lambda: check_pending(COMPLETE), r"trial 17 is already complete \(value 9.25\): amend corrects it"),
+        (lambda: tell(ABANDONED, outcome_of(1.0)), "trial 17 was abandoned: amend brings it back"),
+        (lambda: tell(COMPLETE, outcome_of(1.0)), r"trial 17 is already complete \(value 9.25\): amend corrects it"),
         (lambda: annotate(PENDING, {"note": 3}), "note must be a text, got 3"),
         (lambda: annotate(PENDING, {"tags": "one"}), "tags must be a list of texts, got 'one'"),
         (lambda: annotate(PENDING, {"tags": ["a", 1]}), r"tags must be a list of texts, got \['a', 1\]"),
@@ -102,7 +102,7 @@ def test_an_event_of_a_new_trial_says_what_it_has_and_of_the_space_what_it_is_to
     assert said.endswith("change space: x 0 to 1 -> 0 to 2")
     assert (event("enqueue", None, replace(PENDING, value=0.0)).after or {})["value"] == 0.0
     assert str(event("drop", COMPLETE, drop(COMPLETE))).endswith("drop trial 17: dropped yes")
-    assert str(event("restore", drop(COMPLETE), COMPLETE)).endswith("restore trial 17: dropped yes -> none")
+    assert str(event("restore", drop(COMPLETE), COMPLETE)).endswith("restore trial 17: dropped yes -> no")
 
 
 def test_an_event_survives_json() -> None:

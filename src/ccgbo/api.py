@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any, Unpack
@@ -23,6 +23,7 @@ def maximize(
     space: Space | Mapping[str, Any],
     n_trials: int,
     *,
+    x0: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     seed: int | None = None,
     study: Study | str | os.PathLike[str] | None = None,
     name: str | None = None,
@@ -47,11 +48,14 @@ def maximize(
     Parameters
     ----------
     f
-        The objective, called with the params by name; it returns one number.
+        The objective, called with the params by name; it returns a number, a list of readings, or a tuple
+        (value, standard_error).
     space
         What to search: a ``Space``, or a mapping of names to parameters.
     n_trials
-        New trials in memory, the total with a study.
+        New trials in memory, the total with a study; points of ``x0`` count.
+    x0
+        Points to begin with, ``[{"x": 1.0, "y": 0.0}, ...]``; with a study those that it does not have yet.
     seed
         Makes the run repeatable; None draws one.
     study
@@ -83,6 +87,7 @@ def maximize(
         return run(
             source,
             f,
+            x0=x0,
             n_workers=n_workers,
             executor=executor,
             timeout=timeout,
@@ -99,6 +104,7 @@ def minimize(
     space: Space | Mapping[str, Any],
     n_trials: int,
     *,
+    x0: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     seed: int | None = None,
     study: Study | str | os.PathLike[str] | None = None,
     name: str | None = None,
@@ -122,6 +128,7 @@ def minimize(
         return run(
             source,
             f,
+            x0=x0,
             n_workers=n_workers,
             executor=executor,
             timeout=timeout,

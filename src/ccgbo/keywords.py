@@ -38,6 +38,9 @@ ELSEWHERE = {  # what other libraries call it -> what it is called here, the fir
     "maximize": ("direction",),
     "minimize": ("direction",),
     "x0": ("points_to_evaluate",),
+    "points_to_evaluate": ("x0",),
+    "initial_points": ("x0", "points_to_evaluate"),
+    "probe": ("x0", "points_to_evaluate"),
     "lambda": ("strength",),  # the symbols of the paper
     "lambda_": ("strength",),
     "M": ("half_life",),

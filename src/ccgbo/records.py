@@ -245,9 +245,10 @@ class Result(BestTrial):
         return _unpickled, (self.trials, self.direction, self.recommended, self.stopped, found_by)
 
     def __repr__(self) -> str:
-        done = sum(t.state == "complete" for t in self.trials)
-        failed = [t for t in self.trials if t.state == "failed"]
-        head = f"Result: {count(done, 'trial')}" + (f", {len(failed)} failed" if failed else "") + f" ({self.stopped})"
+        done = sum(t.in_model for t in self.trials)
+        failed = [t for t in self.trials if t.state == "failed" and not t.dropped]
+        counts = [count(done, "trial"), *([f"{len(failed)} failed"] if failed else []), *set_apart(self.trials)]
+        head = f"Result: {', '.join(counts)} ({self.stopped})"
         best, r = best_of(self.trials, self.direction), self.recommended
         if best is None:
             lines = [head, "  no value yet"]
@@ -285,3 +286,10 @@ def best_of(trials: Iterable[Trial], direction: Direction) -> Trial | None:
         return None
     pick = max if direction == "maximize" else min
     return pick(complete, key=lambda pair: pair[0])[1]
+
+
+def set_apart(trials: Iterable[Trial]) -> list[str]:
+    """How many trials are on record only: ``["2 dropped", "1 abandoned"]``."""
+    trials = list(trials)
+    counts = {"dropped": sum(t.dropped for t in trials), "abandoned": sum(t.state == "abandoned" for t in trials)}
+    return [f"{n} {what}" for what, n in counts.items() if n]

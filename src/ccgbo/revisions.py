@@ -1,8 +1,10 @@
 """What is done to a trial by hand, as functions from one record to the next, and the event that says so.
 
+    tell       the outcome of a pending trial
     amend      another outcome, or other settings, of a trial that has one
     drop       out of the model, kept on record; restore puts it back
     abandon    a pending trial is given up, without a trace in the model
+    carry_over its settings in a space that was changed
     annotate   notes, tags and whatever else the user keeps with it
 
 An optimizer and a study apply the same functions: what is refused here is refused alike everywhere.
@@ -19,23 +21,45 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ccgbo.errors import TellError
+from ccgbo.errors import ParamsError, TellError
 from ccgbo.records import Event, Trial
+from ccgbo.space import Space
+from ccgbo.space.change import Change
 from ccgbo.text import is_nothing, valid
 
+CHANGE_SPACE = "change space"  # the action of an event
+REMOVED = "removed"  # the attribute with values of parameters that the space has no more
 UNTOLD = ("id", "explanation")  # fields of a trial that no event speaks of
 
 
-def amend(
+def tell(
     trial: Trial,
     outcome: Mapping[str, Any],  # as outcome_of gives it
     *,
     params: Mapping[str, Any] | None = None,  # the whole point, canonical
     attributes: Mapping[str, Any] | None = None,
 ) -> Trial:
-    """Another outcome of a trial that has one, or of one that was abandoned: it comes back."""
+    """The outcome of a trial that waits for it."""
+    if trial.state == "abandoned":
+        raise TellError(f"trial {trial.id} was abandoned: amend brings it back with a value.")
+    if trial.state != "pending":
+        raise TellError(f"trial {trial.id} is already {trial.state} (value {trial.value!r}): amend corrects it.")
+    told = replace(trial, **outcome, params=trial.params if params is None else dict(params))
+    return annotate(told, attributes or {})
+
+
+def amend(
+    trial: Trial,
+    outcome: Mapping[str, Any],  # as outcome_of gives it; empty keeps the one that there is
+    *,
+    params: Mapping[str, Any] | None = None,  # the whole point, canonical
+    attributes: Mapping[str, Any] | None = None,
+) -> Trial:
+    """Another outcome, or other settings, of a trial that has one, or of one that was abandoned: it comes back."""
     if trial.state == "pending":
         raise TellError(f"trial {trial.id} is pending and has no outcome to amend: tell it.")
+    if trial.state == "abandoned" and not outcome:
+        raise TellError(f"trial {trial.id} was abandoned: value must be given to bring it back.")
     amended = replace(trial, **outcome, params=trial.params if params is None else dict(params))
     return annotate(amended, attributes or {})
 
@@ -76,13 +100,37 @@ def annotate(trial: Trial, attributes: Mapping[str, Any]) -> Trial:
     return replace(trial, attributes=changed)
 
 
-def check_pending(trial: Trial) -> Trial:
-    """The trial, if it waits for its outcome."""
-    if trial.state == "abandoned":
-        raise TellError(f"trial {trial.id} was abandoned: amend brings it back with a value.")
-    if trial.state != "pending":
-        raise TellError(f"trial {trial.id} is already {trial.state} (value {trial.value!r}): amend corrects it.")
-    return trial
+# -- settings
+
+
+def used_params(trial: Trial, params: Any, space: Space) -> dict[str, Any]:
+    """The settings that were really used: those that the trial has, but for what ``params`` says.
+
+    They may lie outside the bounds, but must have a position in the space. Parameters that ``params`` makes inactive
+    are left out.
+    """
+    space.check_names(params)
+    merged = {**trial.params, **params}
+    U, problems = space.place_rows([merged])
+    if problems[0] is not None:
+        raise ParamsError(f"params of trial {trial.id}: {problems[0]}")
+    active = dict(zip(space.names, space.active(U)[0].tolist(), strict=True))
+    for name in params:
+        if not active[name]:
+            raise ParamsError(f"{name!r} is inactive at this point (active_if={space[name].active_if!r}).")
+    return space.canonical({name: value for name, value in merged.items() if active[name]})
+
+
+def carry_over(trial: Trial, change: Change) -> Trial:
+    """The trial in a space that was changed, every value as it is on record.
+
+    Values of parameters that are gone are kept among the attributes, as "removed"; a parameter that comes back has
+    them again.
+    """
+    removed = dict(trial.attributes.get(REMOVED) or {})
+    params = change.apply({**removed, **trial.params})
+    removed = {name: value for name, value in {**removed, **change.removed(trial.params)}.items() if name not in params}
+    return annotate(replace(trial, params=params), {REMOVED: removed or None})
 
 
 # -- attributes
@@ -149,6 +197,11 @@ def event(action: str, before: Trial | None, after: Trial | None, note: str | No
         after=None if after is None else {name: new.get(name) for name in differing},
         note=note,
     )
+
+
+def change_event(change: Change) -> Event:
+    """A change of the space, now, by whom, in plain sentences."""
+    return event_of(CHANGE_SPACE, note=" ".join(change.describe()))
 
 
 def event_of(

@@ -218,7 +218,7 @@ def test_a_seed_that_cannot_be_says_why(seed: Any) -> None:
         make("box", seed=seed)
 
 
-@pytest.mark.parametrize("missing", ["rng", "design", "iteration", "fit", "trials", "told"])
+@pytest.mark.parametrize("missing", ["rng", "design", "iteration", "fit", "trials", "outcomes", "queue", "log"])
 def test_a_state_with_a_part_missing_names_it_and_changes_nothing(missing: str) -> None:
     optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
     optimizer.tell(optimizer.ask(), 1.0)

@@ -54,6 +54,23 @@ class NormalPrior(Validated):
 Belief = Callable[[dict[str, Any]], float]
 
 
+def carried_prior(prior: Mapping[str, Any] | Belief, space: Space, rename: Mapping[str, str]) -> Any:
+    """A prior in a space that was changed: what it says about parameters and choices that are left; None if nothing.
+
+    A density of the params stays as it is: it reads the new names and values from now on.
+    """
+    if not isinstance(prior, Mapping):
+        return prior
+    left = {rename.get(name, name): belief for name, belief in prior.items() if rename.get(name, name) in space}
+    for name, belief in list(left.items()):
+        p = space[name]
+        if isinstance(p, Categorical) and isinstance(belief, Mapping):
+            left[name] = {choice: chance for choice, chance in belief.items() if p.find(choice) is not None}
+            if not any(left[name].values()):
+                del left[name]
+    return left or None
+
+
 class UserPrior:
     """A user's belief about where the optimum is: a distribution per parameter, or any density of the params.
 
@@ -72,6 +89,11 @@ class UserPrior:
         elif not callable(prior):
             raise SettingError(f"prior must be a mapping of parameters to distributions or a callable, got {prior!r}.")
         self._prior = prior
+
+    def carried(self, space: Space, rename: Mapping[str, str]) -> UserPrior | None:
+        """The prior in a space that was changed, see ``carried_prior``."""
+        prior = carried_prior(self._prior, space, rename)
+        return None if prior is None else UserPrior(space, prior)
 
     def _check(self, name: str, belief: Any) -> None:
         parameter = self._space[name]

@@ -1,8 +1,11 @@
 """The command line: ``ccgbo --help``.
 
 app.py        the group, errors on one line, exit codes, shell completion
-studies.py    init, show, list, export, import, release, delete
-loop.py       ask, tell, run, demo
+studies.py    init, list, export, import, release, delete
+show.py       show
+loop.py       ask, run, demo
+trials.py     tell, amend, drop, restore, abandon, annotate, enqueue, log
+change.py     another space
 command.py    a program as an objective
 groups.py     programs with all their descendants, ended together
 values.py     numbers and times as arguments

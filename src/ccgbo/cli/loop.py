@@ -13,9 +13,8 @@ import click
 from ccgbo.cli.command import Command, by_json_key, by_regex, last_number
 from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import table
-from ccgbo.cli.values import DURATION, NUMBER
-from ccgbo.errors import UnknownTrialError
-from ccgbo.records import Result, best_of
+from ccgbo.cli.values import ASSIGNMENT, DURATION, NUMBER, assignments
+from ccgbo.records import Result
 from ccgbo.running import BY_HAND, GO_ON, INTERRUPTED
 from ccgbo.study import Study
 
@@ -26,50 +25,21 @@ STOP_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")  # asked to end, the terminal is
 @click.command()
 @study_arguments
 @click.option("-n", "n", type=click.IntRange(min=1), default=1, help="How many points.  [default: 1]")
+@click.option("--fix", metavar=ASSIGNMENT, multiple=True, help="A parameter has this value in every point.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per point.")
-def ask(file: Path, name: str | None, n: int, as_json: bool) -> None:
-    """Print the next points to evaluate, each with the trial's id to tell its value under."""
+def ask(file: Path, name: str | None, n: int, fix: tuple[str, ...], as_json: bool) -> None:
+    """Print the next points to evaluate, each with the trial's id to tell its value under.
+
+    Enqueued points come first, then trials that were released, then suggestions.
+    """
     with Study(file, name=name) as study:
-        trials = study.ask(n)
+        trials = study.ask(n, fixed=assignments("--fix", fix, study.space) or None)
         columns = ["trial", *study.space]
     if as_json:
         for trial in trials:
             click.echo(json.dumps({"id": trial.id, "params": dict(trial.params)}))
     else:
         click.echo(table(columns, [[t.id, *map(t.params.get, columns[1:])] for t in trials]))
-
-
-@click.command(context_settings={"ignore_unknown_options": True})  # so that -0.3 is a value
-@study_arguments
-@click.argument("trial", type=int)
-@click.argument("value", type=NUMBER, required=False)
-@click.option("--failed", is_flag=True, help="The evaluation gave no value.")
-@click.option("--reason", help="Why it failed.")
-@click.option("--noise-variance", type=click.FloatRange(min=0), help="Of the value, where it is known.")
-def tell(
-    file: Path,
-    name: str | None,
-    trial: int,
-    value: float | None,
-    failed: bool,
-    reason: str | None,
-    noise_variance: float | None,
-) -> None:
-    """Record the VALUE of a TRIAL, or that it --failed."""
-    if failed == (value is not None):
-        raise click.UsageError("give either a VALUE or --failed.")
-    if reason is not None and not failed:
-        raise click.UsageError("--reason says why a trial --failed.")
-    with Study(file, name=name) as study:
-        try:
-            told = study.tell(trial, value, failed=failed, noise_variance=noise_variance, error=reason)
-        except UnknownTrialError:
-            raise click.ClickException(
-                f"there is no trial {trial} in {str(file)!r}; `ccgbo show {file}` lists them."
-            ) from None
-        best = best_of(study.trials, study.direction)
-    words = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {told.value:.6g}"
-    click.echo(words + ("" if best is None else f"  (best so far: trial {best.id}, {best.value:.6g})"))
 
 
 @click.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -13,19 +12,16 @@ from typing import Any, TypeVar
 import click
 
 from ccgbo.acquisition import ACQUISITIONS
-from ccgbo.cli.table import cell, table
+from ccgbo.cli.table import table
 from ccgbo.engine.settings import PRESETS
-from ccgbo.errors import NoObservationsError
-from ccgbo.records import best_of
 from ccgbo.space import load_space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study
-from ccgbo.text import count, printable, shorten
+from ccgbo.text import count, printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-WHY = 60  # characters of the reason of a failure
 
 
 def study_arguments(command: F) -> F:
@@ -70,68 +66,6 @@ def init(file: Path, space_file: Path, name: str | None, minimize: bool, **optio
     ) as study:
         names = printable(", ".join(study.space))
         click.echo(f"created study {printable(repr(study.name))} in {file}: {direction} over {names}")
-
-
-@click.command()
-@study_arguments
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--last", type=click.IntRange(min=1), help="Show only so many of the latest trials.")
-@click.option("--no-model", is_flag=True, help="Without credits and recommendation, which take time in large studies.")
-def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model: bool) -> None:
-    """Show the trials of a study with their credits, the best and the recommended point.
-
-    Credit says how much an observation tells about where the optimum is: 1 the most, 0.1 the least.
-    """
-    with Study(file, name=name) as study:
-        credit: dict[int, float] = {}
-        recommendation = None
-        with suppress(NoObservationsError):
-            if not no_model:
-                credit = {row.trial_id: row.credit for row in study.credits()}
-                recommendation = study.recommend()
-        trials = study.trials
-        best = best_of(trials, study.direction)
-        shown = trials if last is None else trials[-last:]
-        if as_json:
-            rows = [_trial_json(trial) | {"credit": credit.get(trial.id)} for trial in shown]
-            found = {
-                "best": None if best is None else _trial_json(best),
-                "recommendation": None if recommendation is None else asdict(recommendation),
-            }
-            click.echo(
-                json.dumps({"study": study.name, "direction": study.direction, "trials": rows} | found, indent=2)
-            )
-            return
-        name = printable(repr(study.name))
-        click.echo(f"study {name} in {file}: {study.direction}, {count(len(trials), 'trial')}")
-        if shown:
-            columns = ["id", "state", "value", "credit", *study.space]
-            rest = [[t.id, t.state, t.value, credit.get(t.id), *map(t.params.get, study.space)] for t in shown]
-            if any(t.reason for t in shown):
-                columns.append("why")
-                rest = [[*row, shorten(t.reason, WHY) if t.reason else ""] for row, t in zip(rest, shown)]
-            click.echo(table(columns, rest))
-        if best is not None:
-            click.secho(f"best         trial {best.id}: {cell(best.value)} at {_words(best.params)}", bold=True)
-        if recommendation is not None:
-            r = recommendation
-            click.echo(
-                f"recommended  trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model at {_words(r.params)}"
-            )
-
-
-def _trial_json(trial: Any) -> dict[str, Any]:
-    return {
-        "id": trial.id,
-        "params": dict(trial.params),
-        "value": trial.value,
-        "state": trial.state,
-        "error": trial.error,
-    }
-
-
-def _words(params: Any) -> str:
-    return ", ".join(f"{printable(name)}={cell(value)}" for name, value in params.items())
 
 
 @click.command("list")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ccgbo.text import printable
@@ -26,3 +26,8 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return printable(value) if isinstance(value, str) else json.dumps(value)
+
+
+def words(values: Mapping[str, Any]) -> str:
+    """``lr=0.01, layers=3``."""
+    return ", ".join(f"{printable(name)}={cell(value)}" for name, value in values.items())

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ccgbo.errors import SettingError
 from ccgbo.running import seconds
+from ccgbo.space import Categorical, Int, Parameter, Space
+from ccgbo.study.cells import read_text
 
 if TYPE_CHECKING:
     FloatType = click.ParamType[float]
 else:
     FloatType = click.ParamType  # generic only in newer versions
+
+
+ASSIGNMENT = "NAME=VALUE"
+
+
+def number_of(text: str) -> float:
+    """A number from text, also with a decimal comma."""
+    return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
 
 
 class Number(FloatType):
@@ -23,7 +34,7 @@ class Number(FloatType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         text = str(value).strip()
         try:
-            return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+            return number_of(text)
         except ValueError:
             if text.startswith("--"):  # where options that nobody knows pass, so that -0.3 does
                 raise click.NoSuchOption(text, ctx=ctx) from None
@@ -50,3 +61,40 @@ class Duration(FloatType):
 
 
 NUMBER, DURATION = Number(), Duration()
+
+
+# -- NAME=VALUE
+
+
+def assignments(option: str, texts: Sequence[str], space: Space) -> dict[str, Any]:
+    """Values of parameters, each read by the type of its parameter."""
+    values: dict[str, Any] = {}
+    for name, text in pairs(option, texts, space):
+        if name not in space:
+            raise click.UsageError(f"{option}: there is no parameter {name!r}; the space has {list(space)!r}.")
+        values[name] = _read(option, name, space[name], text)
+    return values
+
+
+def pairs(option: str, texts: Sequence[str], names: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """The two sides of NAME=VALUE; of ``names`` also those that have a = in them."""
+    found: dict[str, str] = {}
+    for text in texts:
+        known = max((name for name in names if text.startswith(f"{name}=")), key=len, default=None)
+        name, equals, value = (known, "=", text[len(known) + 1 :]) if known is not None else text.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"{option} must be {ASSIGNMENT}, got {text!r}.")
+        if name in found:
+            raise click.UsageError(f"{option}: {name!r} must be given once.")
+        found[name] = value
+    return list(found.items())
+
+
+def _read(option: str, name: str, parameter: Parameter, text: str) -> Any:
+    if isinstance(parameter, Categorical):
+        return read_text(parameter, text)  # a text that is no choice is refused by the space
+    try:
+        value = number_of(text.strip())
+    except ValueError:
+        raise click.UsageError(f"{option} {name} must be a number, got {text!r}.") from None
+    return int(value) if isinstance(parameter, Int) and value.is_integer() else value

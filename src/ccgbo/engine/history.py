@@ -1,4 +1,4 @@
-"""The optimizer's memory: every trial, where it lies, and in which order values came in."""
+"""The optimizer's memory: every trial, where it lies, and in which order outcomes came in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from ccgbo.errors import TellError, UnknownTrialError
 from ccgbo.frames import PREFIX
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Direction, Explanation, Origin, State, Trial
+from ccgbo.revisions import carry_over
 from ccgbo.space import Categorical, Space
+from ccgbo.space.change import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Data:
     U: Array  # (n, d) positions in the unit cube
     F: Array  # (n, p) features
     values: Array  # (n,) to be maximised
-    noise: Array  # (n,) given variances in the user's units, NaN where unknown
+    noise: Array  # (n,) variances in the user's units, given or of readings; NaN where unknown
 
     def __getitem__(self, rows: Any) -> Data:
         """Some of the observations."""
@@ -33,81 +35,130 @@ class Data:
 
 
 class History:
-    """Trials by id; the sign of a minimised value is flipped here and nowhere else."""
+    """Trials by id; the sign of a minimised value is flipped here and nowhere else.
+
+    Every change of a known trial is a ``revise``. A trial has its place in the order of outcomes from its first one on,
+    through whatever happens to it; the model's data are the complete trials in that order that are not dropped and
+    have a position in the space.
+    """
 
     def __init__(self, space: Space, direction: Direction) -> None:
         self.space, self.sign = space, 1.0 if direction == "maximize" else -1.0
         self.trials: dict[int, Trial] = {}
-        self.complete: list[int] = []  # ids of complete trials in the order they were told
         self.next_id = 0
+        self._outcomes: dict[int, None] = {}  # ids in the order in which outcomes came in
+        self._unplaced: dict[int, str] = {}  # why a trial has no position in the space
         self._F: dict[int, Array] = {}  # id -> features
         self._U: dict[int, Array] = {}  # id -> position in the unit cube
         self._pending: dict[int, None] = {}
         self._failed: dict[int, None] = {}
+        self._moved: set[int] = set()  # whose params are no longer those that were given out
+        self._complete: list[int] | None = None
         self._data: Data | None = None
 
     def copy(self) -> History:
         """A history of its own with the same trials."""
         new = copy.copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, dict | list):
+            if isinstance(value, dict | list | set):
                 setattr(new, name, value.copy())
         return new
+
+    # -- what changes it
 
     def add(self, params: Mapping[str, Any], origin: Origin, why: Explanation | None = None) -> Trial:
         """A new pending trial at a point of the space."""
         trial = Trial(id=self.next_id, params=self.space.canonical(params), origin=origin, explanation=why)
-        self._place([trial])
+        self.merge([trial])
         return trial
 
-    def forget(self, trial: Trial) -> None:
-        """Take back the last trial, which is pending."""
-        for table in (self.trials, self._U, self._F, self._pending):
-            del table[trial.id]
-        self.next_id = trial.id
-
-    def _place(self, trials: Sequence[Trial]) -> None:
-        """Take in new trials, as pending ones; those that are not are settled next."""
-        U = self.space.encode_rows([trial.params for trial in trials])
-        for trial, u, f in zip(trials, U, self.space.features(U), strict=True):
-            self.trials[trial.id], self._U[trial.id], self._F[trial.id] = trial, u, f
-            self.next_id = max(self.next_id, trial.id + 1)
-            self._pending[trial.id] = None
-
-    def _settle(self, done: Trial) -> None:
-        """A trial that was pending is complete, told now, or failed."""
-        self.trials[done.id] = done
-        del self._pending[done.id]
-        if done.state == "complete":
-            self.complete.append(done.id)
-            self._data = None
-        else:
-            self._failed[done.id] = None
-
-    def finish(self, trial: Trial, outcome: Mapping[str, Any]) -> Trial:
-        done = trial.with_outcome(**outcome)
-        self._settle(done)
-        return done
+    def revise(self, new: Trial) -> Trial:
+        """The record of a known trial replaced: where it lies and what the model sees of it follow."""
+        old = self.trials[new.id]
+        if not _same_params(old, new):
+            self._moved.add(new.id)
+            self._place([new])
+        if old.in_model or new.in_model:
+            self._complete = self._data = None
+        self.trials[new.id] = new
+        self._classify(new)
+        return new
 
     def merge(self, trials: Iterable[Trial]) -> None:
-        """Take in new trials and outcomes; complete ones in the order they were told."""
+        """Take in new trials, outcomes and changes of known ones; outcomes in the order in which they came in."""
         trials = list(trials)
-        new = {trial.id: trial for trial in reversed(trials) if trial.id not in self.trials}  # the first of an id
-        self._place([new[i] for i in sorted(new)])
+        fresh = {trial.id: trial for trial in reversed(trials) if trial.id not in self.trials}  # the first of an id
+        self._place([fresh[i] for i in sorted(fresh)])
+        self.trials.update((i, fresh[i]) for i in sorted(fresh))
+        self.next_id = max([self.next_id, *(i + 1 for i in fresh)])
+        if any(trial.in_model for trial in fresh.values()):
+            self._complete = self._data = None
         for trial in trials:
-            if trial.state != "pending" and trial.id in self._pending:
-                self._settle(trial)
+            if fresh.get(trial.id) is trial:
+                self._classify(trial)
+            elif self.trials[trial.id] != trial or not _same_params(self.trials[trial.id], trial):
+                self.revise(trial)
+
+    def carried_over(self, change: Change) -> History:
+        """The same trials in a space that was changed."""
+        new = History(change.space, "maximize" if self.sign > 0 else "minimize")
+        waiting = self.trials.keys() - self._outcomes.keys()
+        new.merge(carry_over(self.trials[i], change) for i in [*sorted(waiting), *self._outcomes])
+        new.moved(self.trials)
+        return new
+
+    def _place(self, trials: Sequence[Trial]) -> None:
+        U, problems = self.space.place_rows([trial.params for trial in trials])
+        for trial, u, f, problem in zip(trials, U, self.space.features(U), problems, strict=True):
+            self._U[trial.id], self._F[trial.id] = u, f
+            self._unplaced.pop(trial.id, None)
+            if problem is not None:
+                self._unplaced[trial.id] = problem
+
+    def _classify(self, trial: Trial) -> None:
+        """What a trial is to the model: under evaluation, a place to avoid, an observation or nothing."""
+        self._pending.pop(trial.id, None)
+        self._failed.pop(trial.id, None)
+        if trial.state in ("complete", "failed"):
+            self._outcomes.setdefault(trial.id)
+        if trial.state == "pending":
+            self._pending[trial.id] = None
+        elif trial.state == "failed" and not trial.dropped:
+            self._failed[trial.id] = None
+
+    # -- what is known
 
     def find(self, trial: Trial | int) -> Trial:
         key = trial.id if isinstance(trial, Trial) else trial
         if isinstance(key, bool) or not isinstance(key, int | np.integer) or int(key) not in self.trials:
             raise UnknownTrialError(f"trial must be a Trial, a trial's id or params; no trial is known as {key!r}.")
         known = self.trials[int(key)]
-        if isinstance(trial, Trial) and dict(trial.params) != dict(known.params):
+        if isinstance(trial, Trial) and dict(trial.params) != dict(known.params) and known.id not in self._moved:
             raise UnknownTrialError(f"trial {key} has other params here: it comes from another optimizer.")
         return known
 
+    def moved(self, ids: Iterable[int]) -> None:
+        """The params of these trials are no longer those that were given out."""
+        self._moved.update(ids)
+
+    @property
+    def outcomes(self) -> list[int]:
+        """Ids in the order in which outcomes first came in."""
+        return list(self._outcomes)
+
+    @property
+    def unplaced(self) -> Mapping[int, str]:
+        """Trials that have no position in the space, by id, and why: they are out of the model."""
+        return dict(self._unplaced)
+
     # -- views for the model
+
+    @property
+    def complete(self) -> list[int]:
+        """Ids of the model's observations in the order of their outcomes."""
+        if self._complete is None:
+            self._complete = [i for i in self._outcomes if self.trials[i].in_model and i not in self._unplaced]
+        return self._complete
 
     @property
     def pending(self) -> list[int]:
@@ -121,7 +172,7 @@ class History:
                 U=self._stack(self._U, self.complete, self.space.d),
                 F=self._stack(self._F, self.complete, self.space.p),
                 values=self.sign * np.array([t.value for t in trials], dtype=float),
-                noise=np.array([math.nan if t.noise_variance is None else t.noise_variance for t in trials]),
+                noise=noise_of(trials),
             )
         return self._data
 
@@ -133,12 +184,35 @@ class History:
         if state == "complete":
             return self.data().F
         # by id: the model must not depend on the order in which several workers reported a failure
-        ids = sorted(self._pending if state == "pending" else self._failed)
+        ids = sorted((self._pending if state == "pending" else self._failed).keys() - self._unplaced.keys())
         return self._stack(self._F, ids, self.space.p)
 
     @staticmethod
     def _stack(rows: dict[int, Array], ids: list[int], width: int) -> Array:
         return np.array([rows[i] for i in ids]).reshape(len(ids), width)
+
+
+def _same_params(one: Trial, other: Trial) -> bool:
+    """Whether two records have the same params; 1 and True may be two choices."""
+    return one.params is other.params or repr(dict(one.params)) == repr(dict(other.params))
+
+
+def noise_of(trials: Sequence[Trial]) -> Array:  # (n,)
+    """The variance of each value's error: given, or of the mean of its readings; NaN where unknown.
+
+    Readings of one trial scatter alike in all: their variance is the sum of squares about their means over the degrees
+    of freedom, of all trials with readings.
+    """
+    squares, freedom = 0.0, 0
+    with np.errstate(over="ignore"):
+        for trial in trials:
+            if trial.value is not None and len(trial.readings) > 1:
+                squares += float(np.square(np.array(trial.readings) - trial.value).sum())
+                freedom += len(trial.readings) - 1
+    pooled = min(squares / freedom, np.finfo(float).max) if squares > 0.0 else math.nan
+    own = [pooled / len(trial.readings) if len(trial.readings) > 1 else math.nan for trial in trials]
+    given = [trial.noise_variance for trial in trials]
+    return np.array([o if g is None else g for o, g in zip(own, given, strict=True)], dtype=float)
 
 
 def read_table(

@@ -4,12 +4,14 @@ The posterior is a pure function of the data and of a ``FitState`` (hyperparamet
 were fitted on): the first ``n`` observations are factorised together and the rest appended in one block. So a run that
 was cut and resumed computes the same bits as one that was not.
 
-A refit is due when the data have grown by ``refit_growth`` since the last one, or when a later observation lies more
-than three predictive standard deviations from its forecast; otherwise the new rows are appended in O(n^2).
+A refit is due when the data have grown by ``refit_growth`` since the last one, when one of those it was made of was
+changed, or when a later observation lies more than three predictive standard deviations from its forecast; otherwise
+the new rows are appended in O(n^2).
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -34,17 +36,24 @@ REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an ob
 
 @dataclass(frozen=True, slots=True)
 class FitState:
-    """All that must be saved of a model: hyperparameters, and the number of observations they were fitted on."""
+    """All that must be saved of a model: hyperparameters, and which observations they were fitted on."""
 
     theta: tuple[float, ...]
     n: int
+    """How many."""
+    checksum: int | None = None
+    """Of these observations; None takes the first n for them."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"theta": list(self.theta), "n": self.n}
+        return {"theta": list(self.theta), "n": self.n, "checksum": self.checksum}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> FitState:
-        return cls(tuple(data["theta"]), data["n"])
+        return cls(tuple(data["theta"]), data["n"], data.get("checksum"))
+
+    def is_of(self, data: Data) -> bool:
+        """Whether the first ``n`` observations are still those of the fit: none was amended, dropped or restored."""
+        return self.checksum is None or (self.n <= len(data.values) and self.checksum == _checksum(data[: self.n]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,7 @@ class Model:
     mean: Array  # posterior mean and std at the observations, one per row
     std: Array
     base: Model | None = None  # the model at the last fit, to append to; None if this is it
+    data: Data | None = None  # that it was made of, if this is the model at the last fit
 
     def in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
         """Means and standard deviations of the posterior on the scale of the values, which are to be maximised."""
@@ -103,10 +113,9 @@ class ExactGP:
             return _fit(data, choices, settings, state)
         n = len(data.values)
         if refit is False:
-            return _with_theta(data, choices, settings, replace(state, n=n))
-        if n == state.n or n < state.n * (1.0 + settings.tuning.refit_growth):
-            known = last if last is not None and last.fit == state else None
-            base = _with_theta(data[: state.n], choices, settings, state) if known is None else known.base or known
+            return _with_theta(data, choices, settings, replace(state, n=n, checksum=_checksum(data)))
+        if state.is_of(data) and (n == state.n or n < state.n * (1.0 + settings.tuning.refit_growth)):
+            base = _base(last, data[: state.n], state) or _with_theta(data[: state.n], choices, settings, state)
             appended = _append(base, data)
             if appended is not None:
                 return appended
@@ -165,7 +174,7 @@ def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | Non
         given_noise=None if noise is None else noise[subset],
         start=None if state is None else np.array(state.theta),
     )
-    fitted = FitState(tuple(result.theta.tolist()), len(data.values))
+    fitted = FitState(tuple(result.theta.tolist()), len(data.values), _checksum(data))
     return _with_theta(data, choices, settings, fitted)
 
 
@@ -175,7 +184,25 @@ def _with_theta(data: Data, choices: Choices, settings: Settings, state: FitStat
     transform, y, noise = _standardised(data, rows, settings)
     kernel, hyper = get_kernel(settings.fit.kernel, choices), hyper_of(np.array(state.theta), data.F.shape[1])
     gp = GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=settings.tuning.n_features)
-    return Model(gp, rows, transform, state, *gp.at_observations())
+    return Model(gp, rows, transform, state, *gp.at_observations(), data=data)
+
+
+def _base(last: Model | None, data: Data, state: FitState) -> Model | None:
+    """The model at the last fit, if it is at hand and of these observations: readings told since change their noise."""
+    if last is None or last.fit != state:
+        return None
+    base = last.base or last
+    return base if base.data is not None and _same(base.data, data) else None
+
+
+def _same(one: Data, other: Data) -> bool:
+    pairs = (one.F, other.F), (one.values, other.values), (one.noise, other.noise)
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+def _checksum(data: Data) -> int:
+    """Of where observations are and of their values; of positions nine digits, on which all machines agree."""
+    return zlib.crc32(data.values.tobytes(), zlib.crc32((data.F.round(9) + 0.0).tobytes()))
 
 
 def _append(base: Model, data: Data) -> Model | None:

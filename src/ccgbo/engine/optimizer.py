@@ -5,33 +5,32 @@ The step itself is ``ccgbo.engine.proposal.propose``; here is what happens aroun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from dataclasses import replace
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from ccgbo.acquisition.factors import UserPrior
+from ccgbo.engine.editor import OptimizerEditor, moved_by
 from ccgbo.engine.explain import explain_choice
 from ccgbo.engine.history import History, read_table
 from ccgbo.engine.initial import InitialDesign
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.proposal import propose
-from ccgbo.engine.reader import OptimizerReader
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.errors import ParamsError, SpaceExhaustedError, TellError, UnsupportedError
 from ccgbo.outcomes import outcome_of
-from ccgbo.records import Direction, Explanation, Trial
+from ccgbo.records import Direction, Event, Explanation, Trial
+from ccgbo.revisions import attributes_of, event, tell, used_params
 from ccgbo.space import Space, as_space
 from ccgbo.validation import check, optional_whole_number, whole_number
 
-if TYPE_CHECKING:
-    pass
 
-
-class Optimizer(OptimizerReader):
+class Optimizer(OptimizerEditor):
     """Suggests where to evaluate next, and explains why.
 
     >>> opt = Optimizer({"x": (-5.0, 10.0), "y": (0.0, 15.0)}, direction="minimize", seed=0)
@@ -88,25 +87,28 @@ class Optimizer(OptimizerReader):
     # -- ask: Algorithm 1
 
     @overload
-    def ask(self) -> Trial: ...
+    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
     @overload
-    def ask(self, n: int) -> list[Trial]: ...
-    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+    def ask(self, n: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
+    def ask(self, n: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
         """The next point to evaluate, or ``n`` of them; points still being evaluated are taken into account.
 
-        All or nothing: an ask that raises leaves the optimizer as it was.
+        What was enqueued is given out first. All or nothing: an ask that raises leaves the optimizer as it was.
 
         Parameters
         ----------
         n
             How many points; None gives one trial instead of a list.
+        fixed
+            Values that the points must have: ``fixed={"oven": 180}``. Enqueued points with others wait.
         """
         wanted = 1 if n is None else whole_number("n", n)
+        space = self.space if fixed is None else self.space.restricted(fixed)
         trials: list[Trial] = []
         with blas_threads(self._threads), self._all_or_nothing():
             while len(trials) < wanted:
                 try:
-                    trials.append(self._ask_one())
+                    trials.append(self._from_queue(space) or self._suggest(space))
                 except SpaceExhaustedError as error:
                     if not trials:
                         raise
@@ -115,43 +117,62 @@ class Optimizer(OptimizerReader):
                     ) from None
         return trials[0] if n is None else trials
 
-    def _ask_one(self) -> Trial:
-        design, h = InitialDesign(self.space, self.settings, self._design_seed), self._history
-        if design.is_due(n_told=len(h.complete), n_pending=len(h.pending), n_given=self._designed):
+    def _suggest(self, space: Space) -> Trial:
+        design, h = InitialDesign(space, self.settings, self._design_seed), self._history
+        if design.is_due(n_told=len(h.complete), n_pending=len(h.features("pending")), n_given=self._designed):
             u, self._designed = design.next_point(self._designed, self._excluded(), self._rng)
-            return h.add(self.space.decode(u), "design", Explanation(reason="initial design"))
-        state = self._state_of_step(self._posterior(commit=True))
+            return h.add(space.decode(u), "design", Explanation(reason="initial design"))
+        state = self._state_of_step(self._posterior(commit=True), space)
         proposal = propose(state, self._rng)
         assert proposal.chosen is not None
         self._iteration += 1
-        return h.add(self.space.decode(proposal.chosen), "model", explain_choice(state, proposal, h))
+        return h.add(space.decode(proposal.chosen), "model", explain_choice(state, proposal, h))
+
+    def _from_queue(self, space: Space) -> Trial | None:
+        """The first in line that is still pending and has the values that are fixed."""
+        for trial in [self._history.trials[i] for i in self._queue]:
+            if trial.state == "pending" and not space.agrees(trial.params):
+                continue
+            self._queue.remove(trial.id)
+            if trial.state == "pending" and self._is_point(trial):
+                return trial
+        return None
+
+    def _is_point(self, trial: Trial) -> bool:
+        """Whether an enqueued trial is still a point of the space, which may have been changed; else it is given up."""
+        try:
+            self.space.encode(trial.params)
+        except ParamsError as error:
+            self.abandon(trial.id, note=f"no point of the space: {error}")
+            return False
+        return True
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         history, before, model = self._history.copy(), self.state(), self._model
+        queue, log = self._queue.copy(), self._log.copy()
         try:
             yield
         except BaseException:
-            self._history = history
+            self._history, self._queue, self._log = history, queue, log
             self._move_to(before)
             self._model = model
             raise
 
     # -- tell
 
-    def enqueue(self, params: Mapping[str, Any]) -> Trial:
-        """A point that is evaluated without having been asked for: pending from now on, to be told like any other."""
-        self.space.encode(params)  # refuses what is not in the space
-        return self._history.add(params, "external")
-
     def tell(
         self,
         trial: Trial | int | Mapping[str, Any],
         value: Any = None,
         *,
+        params: Mapping[str, Any] | None = None,
         failed: bool = False,
         noise_variance: float | None = None,
         error: str | None = None,
+        note: str | None = None,
+        tags: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> Trial:
         """Record the outcome of a trial, or of a point evaluated elsewhere: ``tell(params, value)``.
 
@@ -162,45 +183,73 @@ class Optimizer(OptimizerReader):
         trial
             A trial that was asked for, its id, or the params of a point evaluated elsewhere.
         value
-            The value of the objective there, one number.
+            The value of the objective there: a number, a list of readings, or a tuple (value, standard_error).
+        params
+            The settings that were really used, as far as they are others than those asked for; they may lie outside
+            the bounds.
         failed
             That the evaluation gave no value; then ``value`` is left out.
         noise_variance
             The variance of the value's error, where it is known.
         error
             Why it failed.
+        note, tags, attributes
+            What to remember about it: a text, a list of texts, and anything else by name, as plain data.
         """
+        h, said = self._history, attributes_of(note, tags, attributes)
         if isinstance(trial, Mapping):
+            if params is not None:
+                raise TellError(f"params must be None where trial is a point itself, got {params!r}.")
             self.space.encode(trial)  # refuses what is not in the space
             outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-            return self._history.finish(self._history.add(trial, "external"), outcome)
-        known = self._history.find(trial)
-        if known.state != "pending":
-            raise TellError(f"trial {known.id} is already {known.state} (value {known.value!r}).")
+            return h.revise(tell(h.add(trial, "external"), outcome, attributes=said))
+        known = h.find(trial)
         outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-        return self._history.finish(known, outcome)
+        used = known.params if params is None else used_params(known, params, self.space)
+        told = tell(known, outcome, params=used, attributes=said)
+        if dict(used) != dict(known.params):
+            self._log.append(event("tell", known, replace(known, params=used)))
+        return h.revise(told)
 
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
-        """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
+        """Record many evaluations made elsewhere, all or none.
+
+        Parameters
+        ----------
+        params
+            A list of dicts, or a DataFrame.
+        values
+            The value of each: a number, a list of readings, or a tuple (value, standard_error).
+        noise_variance
+            The variance of the error of each value, or one for all.
+        """
         rows, outcomes = read_table(params, values, noise_variance, self.space)
-        added = [self._history.add(row, "external") for row in rows]
-        return [self._history.finish(trial, outcome) for trial, outcome in zip(added, outcomes, strict=True)]
+        h = self._history
+        added = [h.add(row, "external") for row in rows]
+        return [h.revise(tell(trial, outcome)) for trial, outcome in zip(added, outcomes, strict=True)]
 
     # -- state
 
     def state_dict(self) -> dict[str, Any]:
         """Everything a resumed run needs, as plain data for JSON; the space and the settings are not in it."""
-        trials, told = [trial.to_dict() for trial in self._history.trials.values()], list(self._history.complete)
-        return {**self.state().to_dict(), "trials": trials, "told": told}
+        return {
+            **self.state().to_dict(),
+            "trials": [trial.to_dict() for trial in self._history.trials.values()],
+            "outcomes": self._history.outcomes,
+            "queue": list(self._queue),
+            "log": [entry.to_dict() for entry in self._log],
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become the optimizer that ``state`` was taken from; the space and the settings must be the same."""
-        known = OptimizerState.from_dict(state, also=("trials", "told"))
-        trials = [Trial.from_dict(d) for d in state["trials"]]
-        order = {trial_id: i for i, trial_id in enumerate(state["told"])}
+        known = OptimizerState.from_dict(state, also=("trials", "outcomes", "queue", "log"))
+        order = {trial_id: i for i, trial_id in enumerate(state["outcomes"])}
+        log = [Event.from_dict(entry) for entry in state["log"]]
         history = History(self.space, self.direction)
-        history.merge(sorted(trials, key=lambda trial: order.get(trial.id, -1)))
-        self._history, self._model, self._fit = history, None, None
+        history.merge(sorted(map(Trial.from_dict, state["trials"]), key=lambda trial: order.get(trial.id, -1)))
+        history.moved(moved_by(log, history.trials))
+        self._history, self._model, self._fit, self._looked = history, None, None, None
+        self._queue, self._log = list(state["queue"]), log
         self._move_to(known)
 
     def state(self) -> OptimizerState:
@@ -214,7 +263,7 @@ class Optimizer(OptimizerReader):
         )
 
     def sync(self, trials: Iterable[Trial], state: OptimizerState) -> None:
-        """Take in what copies of this optimizer asked and told since; complete trials in the order they were told."""
+        """Take in what copies of this optimizer asked, told and changed since; outcomes in the order they came in."""
         self._history.merge(trials)
         self._move_to(state)
 

@@ -17,7 +17,18 @@ from ccgbo.engine.settings import Settings
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError
 from ccgbo.frames import flat_row, frame_of
-from ccgbo.records import NO_VALUE, BestTrial, CreditRow, Direction, Explanation, Recommendation, Result, Trial
+from ccgbo.records import (
+    NO_VALUE,
+    BestTrial,
+    CreditRow,
+    Direction,
+    Event,
+    Explanation,
+    Recommendation,
+    Result,
+    Trial,
+    set_apart,
+)
 from ccgbo.space import Space
 
 if TYPE_CHECKING:
@@ -47,11 +58,14 @@ class OptimizerReader(BestTrial):
         self._fit: FitState | None = None
         self._model: Model | None = None
         self._looked: tuple[Data, FitState | None, Model] | None = None  # the last model, and what it is of
+        self._queue: list[int] = []  # trials that were enqueued and not given out yet
+        self._log: list[Event] = []
 
     def __repr__(self) -> str:
         h = self._history
+        counts = [f"{len(h.complete)} observations", f"{len(h.pending)} pending", *set_apart(self.trials)]
         return (
-            f"Optimizer(direction={self.direction!r}, {len(h.complete)} observations, {len(h.pending)} pending,\n"
+            f"Optimizer(direction={self.direction!r}, {', '.join(counts)},\n"
             f"space = {self.space!r},\nsettings = {self.settings!r})"
         )
 
@@ -61,9 +75,19 @@ class OptimizerReader(BestTrial):
     def trials(self) -> tuple[Trial, ...]:
         return tuple(self._history.trials.values())
 
+    def trial(self, trial_id: int) -> Trial:
+        """The trial with this id, as it stands.
+
+        Parameters
+        ----------
+        trial_id
+            As ``ask`` and ``tell`` gave it.
+        """
+        return self._history.find(trial_id)
+
     @property
     def pending(self) -> tuple[Trial, ...]:
-        """Trials that were asked for and not told yet."""
+        """Trials that were asked for, or are in line to be, and not told yet."""
         return tuple(self._history.trials[i] for i in self._history.pending)
 
     def result(self, stopped: str = "so far") -> Result:
@@ -100,7 +124,10 @@ class OptimizerReader(BestTrial):
 
     def explain(self, trial: Trial | int) -> Explanation:
         """Why this point was suggested, as the model saw it then."""
-        return self._history.find(trial).explanation or Explanation(reason="told from elsewhere")
+        known = self._history.find(trial)
+        return known.explanation or Explanation(
+            reason="enqueued" if known.origin == "enqueued" else "told from elsewhere"
+        )
 
     @property
     def data(self) -> Data:
@@ -108,8 +135,13 @@ class OptimizerReader(BestTrial):
         return self._history.data()
 
     @property
+    def outside(self) -> dict[int, str]:
+        """Trials on record that have no position in the space, by id, and why: they are out of the model."""
+        return dict(self._history.unplaced)
+
+    @property
     def observations(self) -> tuple[Trial, ...]:
-        """The complete trials in the order they were told."""
+        """The trials that the model knows, complete and not dropped, in the order they were told."""
         return tuple(self._history.trials[i] for i in self._history.complete)
 
     def _posterior(self, *, commit: bool) -> Model:
@@ -131,16 +163,16 @@ class OptimizerReader(BestTrial):
     def snapshot(self) -> State:
         """What the next step would look at. Looking changes nothing: no refit is committed."""
         with blas_threads(self._threads):
-            return self._state_of_step(self._posterior(commit=False))
+            return self._state_of_step(self._posterior(commit=False), self.space)
 
     def generator(self) -> np.random.Generator:
         """A copy of the generator, as the next step would find it."""
         return copy.deepcopy(self._rng)
 
-    def _state_of_step(self, model: Model) -> State:
+    def _state_of_step(self, model: Model, space: Space) -> State:
         h = self._history
         return State(
-            space=self.space,
+            space=space,
             settings=self.settings,
             t=self._iteration,
             model=model,

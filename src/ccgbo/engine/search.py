@@ -256,8 +256,10 @@ def any_new(U: Array, space: Space, excluded: Excluded, rng: np.random.Generator
         if len(open_rows):
             chosen: Array = points[open_rows[0]]
             return chosen
+    held = f" with fixed={dict(space.fixed)!r}" if space.fixed else ""
     raise SpaceExhaustedError(
-        "every point of the space is evaluated, pending or failed; allow_repeats=True allows evaluated ones again."
+        f"every point of the space{held} is evaluated, pending or failed; "
+        "allow_repeats=True allows evaluated ones again."
     )
 
 

@@ -67,5 +67,5 @@ def iteration_of(states: Iterable[TrialState], n_initial: int) -> int:
     usable = iteration = 0
     for state in states:
         iteration += usable >= n_initial
-        usable += state != "failed"
+        usable += state not in ("failed", "abandoned")
     return iteration

@@ -127,7 +127,7 @@ class CCGBOGenerationNode(ExternalGenerationNode):
         for config in pending_parameters:
             if config not in known:
                 try:
-                    optimizer.enqueue(codec.encode(config))
+                    optimizer.register(codec.encode(config))
                 except (ParamsError, ValueError):
                     logger.debug("the pending point %s is out of the search space", config)
         try:

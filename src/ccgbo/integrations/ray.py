@@ -116,7 +116,7 @@ class CCGBOSearch(Searcher):
         optimizer, codec = self.optimizer, self._codec
         assert codec is not None
         if self._points:
-            trial = optimizer.enqueue(codec.encode(self._points.pop(0)))
+            trial = optimizer.register(codec.encode(self._points.pop(0)))
         else:
             try:
                 trial = optimizer.ask()
@@ -154,7 +154,7 @@ class CCGBOSearch(Searcher):
             params = trial.params
         else:
             return trial
-        trial = self.optimizer.enqueue(params)
+        trial = self.optimizer.register(params)
         self._ids[trial_id] = trial.id
         return trial
 
@@ -171,7 +171,7 @@ class CCGBOSearch(Searcher):
         assert codec is not None
         if pruned and not error:
             return
-        trial = optimizer.enqueue(codec.encode(parameters))
+        trial = optimizer.register(codec.encode(parameters))
         if error:
             optimizer.tell(trial, failed=True, error="the trial raised an error")
         else:

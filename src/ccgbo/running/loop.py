@@ -19,7 +19,7 @@ from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate
 from ccgbo.running.limits import ALIKE, CtrlC, FirstTrials, Limits
 from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuild, size_of
 from ccgbo.running.progress import Progress, open_progress
-from ccgbo.running.sources import CRASHED, MemorySource, Source
+from ccgbo.running.sources import CRASHED, MemorySource, Source, check_points
 from ccgbo.text import count
 from ccgbo.validation import flag
 
@@ -37,6 +37,7 @@ def run(
     source: Source,
     f: Callable[..., Any],
     *,
+    x0: Any = None,  # points to begin with
     n_workers: int | None = None,  # evaluations at a time; None is 1, or the size of the executor
     executor: Executor | None = None,  # None: this thread for one worker, threads for several
     timeout: Any = None,  # seconds, or "30min"; then no new trial is started
@@ -62,6 +63,7 @@ def run(
     progress = flag("progress", progress)
     if callback is not None and not callable(callback):
         raise SettingError(f"callback must be None or callable, got {callback!r}.")
+    points = check_points(x0)
     size = size_of(n_workers, executor)
     limits = Limits(timeout=timeout, target=target, patience=patience, source=source)
     if executor is not None:
@@ -69,6 +71,7 @@ def run(
     with CtrlC() as ctrl_c:  # until the result is there: a late press does not take it away
         with ExitStack() as stack:
             stack.enter_context(source)
+            source.enqueue(points)
             bar = stack.enter_context(open_progress(progress, source.tally(), source.direction))
             loop = Loop(source, f, executor, size, limits, ctrl_c, bar, callback, on_error)
             stack.callback(loop.close)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.errors import SettingError
 from ccgbo.records import Direction, Result, Trial, best_of
 from ccgbo.validation import whole_number
 
@@ -39,6 +41,9 @@ class Source(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
 
+    def enqueue(self, points: Sequence[Mapping[str, Any]]) -> None:
+        """Put points in line, to be given before any suggestion."""
+
     def take(self) -> Trial | None:
         """A trial to evaluate; None when there is none to give now."""
 
@@ -59,14 +64,22 @@ def check_n_trials(n_trials: Any) -> int:
     return whole_number("n_trials", n_trials)
 
 
+def check_points(x0: Any) -> list[Mapping[str, Any]]:
+    """The points to begin with: of one point a list of it, of None nothing."""
+    if x0 is None:
+        return []
+    points = [x0] if isinstance(x0, Mapping) else list(x0) if isinstance(x0, Sequence) else [x0]
+    if isinstance(x0, str) or not all(isinstance(point, Mapping) for point in points):
+        raise SettingError(f"x0 must be None or a list of points, each a mapping of names to values, got {x0!r}.")
+    return points
+
+
 class MemorySource:
-    """``n_trials`` new trials of an optimizer."""
+    """``n_trials`` new trials of an optimizer; one that is abandoned does not count."""
 
     def __init__(self, optimizer: Optimizer, n_trials: int) -> None:
         self.owner, self._total = optimizer, check_n_trials(n_trials)
         self._left, self._done, self._failed = self._total, 0, 0
-        best = best_of(optimizer.trials, optimizer.direction)
-        self._best = None if best is None else best.value
         self._again: list[Trial] = []
         self._crashes: dict[int, int] = {}  # by trial
 
@@ -80,9 +93,14 @@ class MemorySource:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def enqueue(self, points: Sequence[Mapping[str, Any]]) -> None:
+        self.owner.enqueue(points)
+
     def take(self) -> Trial | None:
-        if self._again:
-            return self._again.pop(0)
+        while self._again:
+            trial = self._again.pop(0)
+            if self._is_pending(trial):
+                return trial
         if self._left == 0:
             return None
         trial = self.owner.ask()
@@ -92,12 +110,21 @@ class MemorySource:
     def more_to_come(self) -> bool:
         return False
 
+    def _is_pending(self, trial: Trial) -> bool:
+        """Whether the trial still waits for its outcome; a callback may have told it, or given it up."""
+        state = self.owner.trial(trial.id).state
+        if state == "abandoned":
+            self._left += 1
+        elif state != "pending":
+            self._done += 1
+        return state == "pending"
+
     def tell(self, trial: Trial, value: Any = None, *, failed: bool = False, error: str | None = None) -> Trial | None:
+        if not self._is_pending(trial):
+            return None
         told = self.owner.tell(trial, value, failed=failed, error=error)
         self._done += 1
         self._failed += told.state == "failed"
-        if told.value is not None and (self._best is None or is_better(told.value, self._best, self.direction)):
-            self._best = told.value
         return told
 
     def release(self, trial: Trial, *, crashed: bool = False) -> None:
@@ -108,7 +135,9 @@ class MemorySource:
             self._again.append(trial)
 
     def tally(self) -> Tally:
-        return Tally(total=self._total, done=self._done, failed=self._failed, best=self._best)
+        best = best_of(self.owner.trials, self.direction)
+        value = None if best is None else best.value
+        return Tally(total=self._total, done=self._done, failed=self._failed, best=value)
 
     def result(self, stopped: str) -> Result:
         return self.owner.result(stopped)

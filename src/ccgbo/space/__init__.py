@@ -1,5 +1,6 @@
 """Search spaces: parameters, conditions, constraints and their map onto the unit cube."""
 
+from ccgbo.space.change import Change, change_space
 from ccgbo.space.constraints import LinearConstraint
 from ccgbo.space.io import (
     load_space,
@@ -17,6 +18,7 @@ from ccgbo.space.space import Space, as_space
 __all__ = [
     "Bool",
     "Categorical",
+    "Change",
     "Fixed",
     "Float",
     "Int",
@@ -24,6 +26,7 @@ __all__ = [
     "Parameter",
     "Space",
     "as_space",
+    "change_space",
     "load_space",
     "save_space",
     "space_from_dict",

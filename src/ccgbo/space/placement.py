@@ -39,7 +39,9 @@ def place_rows(space: Space, rows: Sequence[Mapping[str, Any]]) -> tuple[Array, 
     try:
         return space.encode_rows(rows).reshape(len(rows), space.d), [None] * len(rows)
     except ParamsError:  # one of them at least is no point of the space
-        U, problems = np.full((len(rows), space.d), math.nan), []
+        pass
+    U: Array = np.full((len(rows), space.d), math.nan)
+    problems: list[str | None] = []
     for i, params in enumerate(rows):
         try:
             U[i] = place(space, params)
@@ -56,13 +58,7 @@ def place(space: Space, params: Mapping[str, Any]) -> Array:  # (d,)
         return space.encode(params)
     except ParamsError:
         space.check_names(params)
-    u, problems = space.at_rest(), {}
-    for j, name in enumerate(space.names):
-        if name in params:
-            try:
-                u[j] = place_value(space.parameters[j], name, params[name])
-            except ParamsError as error:
-                u[j], problems[name] = math.nan, error
+    u, problems = _places(space, params)
     active = space.active(u[None, :])[0]
     for j, name in enumerate(space.names):
         if active[j] and name in problems:
@@ -70,6 +66,25 @@ def place(space: Space, params: Mapping[str, Any]) -> Array:  # (d,)
         if active[j] and name not in params:
             raise ParamsError(f"params must have a value for {name!r}, got {dict(params)!r}.")
     return np.where(active, u, space.at_rest())
+
+
+def active_names(space: Space, params: Mapping[str, Any]) -> set[str]:
+    """The parameters that are active at a point; nothing depends on a value that has no place."""
+    active = space.active(_places(space, params)[0][None, :])[0]
+    return {name for name, on in zip(space.names, active, strict=True) if on}
+
+
+def _places(space: Space, params: Mapping[str, Any]) -> tuple[Array, dict[str, ParamsError]]:
+    """The position of each value, NaN where it is missing or has none, and why."""
+    u: Array = np.full(space.d, math.nan)
+    problems = {}
+    for j, name in enumerate(space.names):
+        if name in params:
+            try:
+                u[j] = place_value(space.parameters[j], name, params[name])
+            except ParamsError as error:
+                problems[name] = error
+    return u, problems
 
 
 def place_value(p: Parameter, name: str, value: Any) -> float:

@@ -8,17 +8,13 @@ read and told, and only ``ask`` refuses.
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
-import numpy as np
-
 from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
+from ccgbo.acquisition.factors import carried_prior
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.settings_io import (
@@ -32,14 +28,13 @@ from ccgbo.engine.settings_io import (
     storable_space,
 )
 from ccgbo.engine.state import STATE_VERSION, OptimizerState
-from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import SettingError, StorageError, StudyExistsError, StudyNotFoundError
+from ccgbo.errors import SettingError, StorageError
 from ccgbo.records import Direction
-from ccgbo.space import Space, as_space
-from ccgbo.storage import Store
-from ccgbo.storage.base import not_found
+from ccgbo.space import Change, Space, as_space
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.rows import StudyRow, to_json
+
+WITHHELD = ("constraint", "prior", "acquisition")  # arguments that may be functions or foreign classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,23 +79,28 @@ def define(given: Given) -> StudyRow:
     )
     prior = None if given.prior is None else prior_to_dict(given.prior)
     settings = settings_to_dict(optimizer.settings)
-    withheld = {
-        "constraint": bool(predicates_of(optimizer.space)),
-        "prior": given.prior is not None and prior is None,
-        "acquisition": has_withheld(settings["acquisition"]),
-    }
     return StudyRow(
         name="",
         direction=optimizer.direction,
         space=_plain(storable_space(optimizer.space)),
         settings=_plain(settings),
         prior=_plain(prior),
-        withheld=[name for name, is_withheld in withheld.items() if is_withheld],
+        withheld=_withheld(optimizer.space, given.prior, settings),
         optimizer_state=pack(optimizer),
         created=time.time(),
         seed=None if given.seed is None else int(given.seed),
         preset=preset if isinstance(preset, str) else None,
     )
+
+
+def _withheld(space: Space, prior: Any, settings: Mapping[str, Any]) -> list[str]:
+    """Arguments that a file cannot hold."""
+    withheld = {
+        "constraint": bool(predicates_of(space)),
+        "prior": prior is not None and prior_to_dict(prior) is None,
+        "acquisition": has_withheld(settings["acquisition"]),
+    }
+    return [name for name in WITHHELD if withheld[name]]
 
 
 def pack(optimizer: Optimizer) -> dict[str, Any]:
@@ -120,7 +120,10 @@ def unpack(stored: Mapping[str, Any]) -> OptimizerState:
         if type(count) is not int or not 0 <= count < most:
             raise ValueError(f"{name} is {count!r}")
     fit = state.fit
-    if fit is not None and not (type(fit.n) is int and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)):
+    counts = () if fit is None else (fit.n, fit.checksum or 0)
+    if fit is not None and not (
+        all(type(n) is int for n in counts) and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)
+    ):
         raise ValueError(f"fit is {fit!r}")
     return state
 
@@ -146,6 +149,50 @@ def reopen(row: StudyRow, given: Given, address: str) -> Definition:
     present = {"constraint": has_constraint, "acquisition": has_acquisition, "prior": has_prior}
     missing = tuple(name for name in row.withheld if not present[name])
     return Definition(space=space, direction=row.direction, settings=settings, prior=prior, missing=missing)
+
+
+def follow(definition: Definition, row: StudyRow, address: str) -> Definition:
+    """The definition of a study whose space was changed by somebody else since.
+
+    Functions of the params (a predicate, a density) go on while the parameters have the same names.
+    """
+    with reading(place_of(address, row.name, "space")):
+        stored = read_space(row.space, [])
+    with reading(place_of(address, row.name, "prior")):
+        prior = None if row.prior is None else prior_from_dict(row.prior)
+    same = set(stored) == set(definition.space)
+    predicates = predicates_of(definition.space) if same and "constraint" in row.withheld else []
+    if same and "prior" in row.withheld:
+        prior = definition.prior
+    return _complete(definition, row, read_space(row.space, predicates), prior)
+
+
+def carried(definition: Definition, row: StudyRow, change: Change) -> tuple[Definition, StudyRow]:
+    """The study in a space that was changed, in memory and as it will be stored.
+
+    A predicate that this process does not know stays a part of the study; one that it knows and the new space does
+    not have is gone.
+    """
+    prior = None if definition.prior is None else carried_prior(definition.prior, change.space, change.rename)
+    withheld = {*_withheld(change.space, prior, row.settings), *definition.missing}
+    new = replace(
+        row,
+        space=_plain(storable_space(change.space)),
+        prior=None if prior is None else _plain(prior_to_dict(prior)),
+        withheld=[name for name in WITHHELD if name in withheld],
+    )
+    return _complete(definition, new, change.space, prior), new
+
+
+def _complete(definition: Definition, row: StudyRow, space: Space, prior: Any) -> Definition:
+    """The definition with another space and prior, and what is missing then."""
+    present = {
+        "constraint": bool(predicates_of(space)),
+        "prior": prior is not None,
+        "acquisition": "acquisition" not in definition.missing,
+    }
+    missing = tuple(name for name in row.withheld if not present[name])
+    return replace(definition, space=space, prior=prior, missing=missing)
 
 
 def _reopen_space(row: StudyRow, given: Given) -> tuple[Space, bool]:
@@ -208,9 +255,10 @@ def _space_differs(row: StudyRow, given: Space, stored: Space) -> SettingError:
     for name in [*stored, *given]:
         if name not in given or name not in stored or given[name] != stored[name]:
             was, now = (repr(space[name]) if name in space else "no such parameter" for space in (stored, given))
+            since = " (its space was changed since it was created: log() says how)" if row.n_changes else ""
             return SettingError(
                 f"space must be that of the study {row.name!r}, or be left out; parameter {name!r} differs: "
-                f"the study has {was}, got {now}. Another name= makes a new study."
+                f"the study has {was}{since}, got {now}. Another name= makes a new study."
             )
     if list(given) != list(stored):
         return _differs("space", row, list(given), list(stored))
@@ -220,61 +268,3 @@ def _space_differs(row: StudyRow, given: Space, stored: Space) -> SettingError:
 def _plain(data: Any) -> Any:
     """Data as it comes back from the file."""
     return json.loads(to_json(data))
-
-
-# -- in the store
-
-
-def find_or_create(store: Store, name: str | None, new: StudyRow | None, if_exists: str) -> StudyRow:
-    """The study of that name, or the only one; ``new`` under that name where there is none."""
-    names = store.names()
-    if name is None and len(names) > 1:
-        raise SettingError(f"name must be given: {store.address!r} has the studies {names!r}.")
-    wanted = name or (names[0] if names else "default")
-    row = store.find(wanted)
-    if row is None and new is not None:
-        with suppress(StudyExistsError):  # another process may be first
-            return store.create(replace(new, name=wanted))
-        row = store.find(wanted)
-    if row is None:
-        raise StudyNotFoundError(
-            not_found(store.address, name, names)
-            if name is not None
-            else f"{store.address!r} has no study yet: give a space to create one."
-        )
-    if if_exists == "error":
-        raise StudyExistsError(f"{store.address!r} already has a study {row.name!r}.")
-    return row
-
-
-# -- arguments
-
-
-def check_arguments(name: object, heartbeat: object, if_exists: object) -> None:
-    """What ``Study`` takes besides the definition."""
-    _check_name(name)
-    number = isinstance(heartbeat, int | float | np.number) and not isinstance(heartbeat, bool)
-    if not (number and math.isfinite(heartbeat) and heartbeat > 0):  # type: ignore[arg-type,operator]
-        raise SettingError(f"heartbeat must be a finite number of seconds > 0, got {heartbeat!r}.")
-    if if_exists not in ("open", "error"):
-        raise SettingError(f"if_exists must be 'open' or 'error', got {if_exists!r}.")
-
-
-def _check_name(name: object) -> None:
-    """A name that a terminal can show and any store can hold."""
-    if name is None:
-        return
-    if not isinstance(name, str) or not name:
-        raise SettingError(f"name must be a non-empty text, got {name!r}.")
-    if not all(c.isprintable() for c in name):
-        raise SettingError(f"name must not have control characters or lone surrogates, got {name!r}.")
-
-
-@cache
-def load_what_asking_needs() -> None:
-    """Load the modules that an ask would load on first use, before others have to wait for it."""
-    from scipy.stats import qmc
-
-    qmc.Sobol(1, scramble=False).random(1)  # reads its table of direction numbers
-    with blas_threads(1):
-        pass

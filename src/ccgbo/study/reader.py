@@ -13,6 +13,7 @@ from ccgbo.records import (
     BestTrial,
     CreditRow,
     Direction,
+    Event,
     Explanation,
     Recommendation,
     Result,
@@ -34,8 +35,8 @@ class StudyReader(BestTrial):
 
     def __init__(self, store: Store, row: StudyRow, definition: Definition, threads: int | None) -> None:
         self.name, self._id = row.name, row.id
-        self._store, self._definition = store, definition
-        self._copy = Copy(definition, store.address, row.name, threads)
+        self._store = store
+        self._copy = Copy(row, definition, store.address, threads)
 
     # -- what the study is
 
@@ -45,15 +46,16 @@ class StudyReader(BestTrial):
 
     @property
     def space(self) -> Space:
-        return self._definition.space
+        """What is searched, as it was when this handle last looked at the file: every call on trials looks."""
+        return self._copy.definition.space
 
     @property
     def direction(self) -> Direction:
-        return self._definition.direction
+        return self._copy.definition.direction
 
     @property
     def settings(self) -> Settings:
-        return self._definition.settings
+        return self._copy.definition.settings
 
     # -- what is known
 
@@ -65,6 +67,10 @@ class StudyReader(BestTrial):
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""
         return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
+
+    def log(self) -> list[Event]:
+        """What was changed by hand, oldest first: who, when, before and after."""
+        return self._read(lambda view: view.events())
 
     def table_rows(self) -> list[dict[str, Any]]:
         """Every trial as a row of its table, see ``ccgbo.frames``."""

@@ -8,36 +8,27 @@ sees all that was told, and no two asks start from the same state.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import Any, Literal, Self, TypeVar, Unpack, overload
+from dataclasses import replace
+from typing import Any, Literal, Self, Unpack, overload
 
-from ccgbo.engine.history import read_table
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
-from ccgbo.errors import SettingError
-from ccgbo.outcomes import outcome_of
+from ccgbo.engine.settings_io import predicates_of, prior_to_dict
 from ccgbo.records import Direction, Result, Trial
 from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space
-from ccgbo.storage import Unit, open_store
-from ccgbo.study.definition import (
-    Given,
-    check_arguments,
-    define,
-    find_or_create,
-    load_what_asking_needs,
-    reopen,
-)
-from ccgbo.study.reader import StudyReader
+from ccgbo.storage import open_store
+from ccgbo.study.definition import Given, define, reopen
+from ccgbo.study.editor import StudyEditor
+from ccgbo.study.opening import check_arguments, find_or_create, load_what_asking_needs
 from ccgbo.study.source import StudySource
-from ccgbo.study.steps import add_told, pending, release, take
+from ccgbo.study.steps import check_complete, release, release_one, take
 from ccgbo.validation import optional_whole_number, whole_number
 
-T = TypeVar("T")
 
-
-class Study(StudyReader):
+class Study(StudyEditor):
     """Opens the study ``name`` in the file ``path``, or creates it if a space is given and the file does not have it.
 
     >>> study = Study("tune.db", {"lr": (1e-5, 1e-1)}, name="resnet", direction="minimize")
@@ -123,7 +114,13 @@ class Study(StudyReader):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (str(self.path), self.name, self._given, self._threads, self.heartbeat)
+        known = self._copy.definition
+        functions = {
+            "constraint": predicates_of(known.space) or None,
+            "prior": None if prior_to_dict(known.prior) is not None else known.prior,
+        }
+        given = replace(self._given, space=None, **functions)  # everything else is in the file, and may have changed
+        return _reopen, (str(self.path), self.name, given, self._threads, self.heartbeat)
 
     def close(self) -> None:
         """Let go of the file; trials stay as they are."""
@@ -132,79 +129,54 @@ class Study(StudyReader):
     # -- ask and tell
 
     @overload
-    def ask(self) -> Trial: ...
+    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
     @overload
-    def ask(self, n: int) -> list[Trial]: ...
-    def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """The next point to evaluate, or ``n`` of them: trials that were given back first, then new suggestions."""
+    def ask(self, n: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
+    def ask(self, n: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
+        """The next point to evaluate, or ``n`` of them.
+
+        Enqueued trials come first, the oldest before the others, then trials that were given back, then suggestions.
+
+        Parameters
+        ----------
+        n
+            How many points; None gives one trial instead of a list.
+        fixed
+            Values that the named parameters have in every point that is given out.
+        """
         wanted = 1 if n is None else whole_number("n", n)
-        trials = self.take(wanted) or self.take(wanted)  # the first may only have settled what crashed too often
+        # the first may only have settled what crashed too often
+        trials = self.take(wanted, fixed=fixed) or self.take(wanted, fixed=fixed)
         return trials[0] if n is None else trials
 
-    def take(self, n: int, *, worker: str | None = None, limit: int | None = None) -> list[Trial]:
+    def take(
+        self,
+        n: int,
+        *,
+        worker: str | None = None,
+        limit: int | None = None,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> list[Trial]:
         """Up to ``n`` trials, held by ``worker`` until it falls silent; at most ``limit`` suggestions in the study."""
-        if self._definition.missing:
-            names = " and ".join(f"{name}=" for name in self._definition.missing)
-            raise SettingError(
-                f"the study {self.name!r} has parts that a file cannot hold: open it with {names} again."
-            )
+        check_complete(self._copy, self.name)
         load_what_asking_needs()
         self._read(self._copy.optimizer)  # what can be done before others have to wait for it
         return self._store.write(
             self._id,
-            lambda unit: take(unit, self._copy, n, worker=worker, limit=limit, patience=self.heartbeat),
+            lambda unit: take(unit, self._copy, n, worker=worker, limit=limit, patience=self.heartbeat, fixed=fixed),
             on_rollback=self._copy.forget,  # it may be ahead of the file
         )
 
-    def tell(
-        self,
-        trial: Trial | int | Mapping[str, Any],
-        value: Any = None,
-        *,
-        failed: bool = False,
-        noise_variance: float | None = None,
-        error: str | None = None,
-    ) -> Trial:
-        """Record the outcome of a trial, or of a point evaluated elsewhere: ``tell(params, value)``."""
-        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
-        if isinstance(trial, Mapping):
-            self.space.encode(trial)  # refuses what is no point of the space
-            return self.add_told([Trial(id=-1, params=self.space.canonical(trial)).with_outcome(**outcome)])[0]
-        return self._write(lambda unit: unit.revise(pending(unit, trial).with_outcome(**outcome)))
-
-    def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
-        """Record many evaluations made elsewhere, all or none; ``params`` is a list of dicts or a DataFrame."""
-        rows, outcomes = read_table(params, values, noise_variance, self.space)
-        points = [Trial(id=-1, params=self.space.canonical(row)) for row in rows]
-        return self.add_told(point.with_outcome(**o) for point, o in zip(points, outcomes, strict=True))
-
-    def add_told(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Take in finished trials from elsewhere under new ids, all or none."""
-        told = list(trials)  # a step may be done again
-        return self._write(lambda unit: add_told(unit, told))
-
-    def tell_rows(self, plan: Callable[[Mapping[int, Trial]], tuple[list[Trial], list[Trial]]]) -> list[Trial]:
-        """Take in outcomes of pending trials, and finished trials from elsewhere under new ids, in one write.
-
-        ``plan`` sees every trial as the file has it and returns both lists; what it raises leaves the file as it was.
-        """
-
-        def tell(unit: Unit) -> list[Trial]:
-            done, told = plan({trial.id: trial for trial in self._copy.trials(unit)})
-            return [unit.revise(trial) for trial in done] + add_told(unit, told)
-
-        return self._write(tell)
-
     def release(self, trial_id: int | None = None, *, everything: bool = False) -> list[int]:
-        """Give pending trials back, to be asked again: one by id, those of workers that died, or ``everything``."""
+        """Give pending trials back, to be asked again: one by id, those of workers that died, or ``everything``.
+
+        Their ids, without those that wait to be asked already.
+        """
         if trial_id is not None:
-            return self._write(lambda unit: release(unit, [pending(unit, trial_id)]))
+            return self._write(lambda unit: release_one(unit, trial_id))
         if everything:
             return self._write(lambda unit: release(unit, self._copy.trials(unit)))
         return self._write(lambda unit: release(unit, [lost.trial for lost in unit.lost(self.heartbeat)]))
-
-    def _write(self, work: Callable[[Unit], T]) -> T:
-        return self._store.write(self._id, work)
 
     # -- running
 
@@ -275,7 +247,6 @@ def _reopen(path: str, name: str, given: Given, threads: int | None, heartbeat: 
     options = {"direction": given.direction, "preset": given.preset, "constraint": given.constraint}
     return Study(
         path,
-        given.space,
         name=name,
         **options,
         prior=given.prior,

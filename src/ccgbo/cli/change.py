@@ -1,0 +1,76 @@
+"""Another space for a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from ccgbo.cli.studies import FILE, study_arguments
+from ccgbo.cli.values import ASSIGNMENT, assignments, pairs
+from ccgbo.records import Trial
+from ccgbo.revisions import carry_over
+from ccgbo.space import Change, change_space, load_space
+from ccgbo.study import Study
+from ccgbo.text import count, printable
+
+
+@click.command()
+@study_arguments
+@click.option("--space", "space_file", type=FILE, required=True, help="The new space, a .toml or .json file.")
+@click.option("--default", "defaults", metavar=ASSIGNMENT, multiple=True, help="What trials had of a new parameter.")
+@click.option("--rename", metavar="OLD=NEW", multiple=True, help="A parameter that has another name now.")
+@click.option("--fix", metavar=ASSIGNMENT, multiple=True, help="A parameter that has one value from now on.")
+@click.option("--marginal", metavar="NAME", multiple=True, help="A removed parameter: what it did counts as noise.")
+@click.option("--dry-run", is_flag=True, help="Only say what would change.")
+def change(
+    file: Path,
+    name: str | None,
+    space_file: Path,
+    defaults: tuple[str, ...],
+    rename: tuple[str, ...],
+    fix: tuple[str, ...],
+    marginal: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Search another space from now on and keep every trial.
+
+    \b
+        ccgbo change tune.db --space wider.toml --dry-run
+        ccgbo change tune.db --space new.toml --default stirring=300 --rename temp=temperature
+
+    Trials beyond new bounds stay in the model, shown as outside; those without a place in the new space stay on record.
+    """
+    new = load_space(space_file)
+    with Study(file, name=name) as study:
+        trials, old = study.trials, study.space
+        said = {
+            "defaults": assignments("--default", defaults, new),
+            "rename": dict(pairs("--rename", rename, old)),
+            "fixed": assignments("--fix", fix, old),
+            "marginal": marginal,
+        }
+        made = change_space(old, new, **said) if dry_run else study.change_space(new, **said)
+    for sentence in [*made.describe(), *_consequences(made, trials)] or ["the space is that of the study already."]:
+        click.echo(printable(sentence))
+    if dry_run and not made.nothing:
+        click.echo("nothing was changed: this was a dry run.")
+
+
+def _consequences(change: Change, trials: Iterable[Trial]) -> list[str]:
+    """Which trials are no points of the new space, and what that means for them."""
+    beyond: list[int] = []
+    lines = []
+    for trial in trials if not change.nothing else ():
+        params = carry_over(trial, change).params
+        problem = change.space.place_rows([params])[1][0]
+        if problem is not None:
+            lines.append(f"trial {trial.id} has no place in it and leaves the model: {problem}")
+        elif change.space.outside(params) is not None:
+            beyond.append(trial.id)
+    if beyond:
+        ids = ", ".join(map(str, beyond))
+        are = "lies" if len(beyond) == 1 else "lie"
+        lines.append(f"{count(len(beyond), 'trial')} {are} outside and count as before: {ids}.")
+    return lines

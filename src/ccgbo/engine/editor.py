@@ -1,0 +1,225 @@
+"""What is done to an optimizer's trials by hand: correct, drop, give up, put in line, describe; and the log of it.
+
+Each is a function of ``ccgbo.revisions`` from one record to the next, which a study applies to its file as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
+
+from ccgbo.engine.reader import OptimizerReader
+from ccgbo.errors import ParamsError
+from ccgbo.outcomes import outcome_of
+from ccgbo.records import Event, Trial
+from ccgbo.revisions import (
+    CHANGE_SPACE,
+    abandon,
+    amend,
+    annotate,
+    attributes_of,
+    change_event,
+    drop,
+    event,
+    restore,
+    used_params,
+)
+from ccgbo.space import Space, as_space
+from ccgbo.space.change import Change, change_space
+
+
+class OptimizerEditor(OptimizerReader):
+    """The corrections that an optimizer takes; the next ``ask`` sees the model of what holds then."""
+
+    # -- points of the user's own
+
+    @overload
+    def enqueue(self, params: Mapping[str, Any], *, note: str | None = None) -> Trial: ...
+    @overload
+    def enqueue(self, params: Sequence[Mapping[str, Any]], *, note: str | None = None) -> list[Trial]: ...
+    def enqueue(
+        self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, note: str | None = None
+    ) -> Trial | list[Trial]:
+        """Put points of one's own in line: the next ``ask`` gives them out first, in this order.
+
+        Parameters
+        ----------
+        params
+            One point, or a list of them, all or none; each must be a point of the space.
+        note
+            What to remember about them.
+        """
+        points = [params] if isinstance(params, Mapping) else list(params)
+        attributes = attributes_of(note)
+        for point in points:
+            if (why := self.space.outside(point)) is not None:
+                raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
+        trials = [self._enqueue(point, attributes) for point in points]
+        return trials[0] if isinstance(params, Mapping) else trials
+
+    def _enqueue(self, params: Mapping[str, Any], attributes: Mapping[str, Any]) -> Trial:
+        trial = self._history.revise(annotate(self._history.add(params, "enqueued"), attributes))
+        self._queue.append(trial.id)
+        self._log.append(event("enqueue", None, trial))
+        return trial
+
+    def register(self, params: Mapping[str, Any]) -> Trial:
+        """A point that somebody evaluates without having asked for it: pending from now on, to be told like any other.
+
+        Parameters
+        ----------
+        params
+            The point.
+        """
+        self.space.encode(params)  # refuses what is not in the space
+        return self._history.add(params, "external")
+
+    # -- corrections
+
+    def amend(
+        self,
+        trial: Trial | int,
+        value: Any = None,
+        *,
+        failed: bool = False,
+        params: Mapping[str, Any] | None = None,
+        noise_variance: float | None = None,
+        error: str | None = None,
+        note: str | None = None,
+        tags: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Trial:
+        """Correct the outcome of a trial that has one, or give one to a trial that was abandoned.
+
+        Parameters
+        ----------
+        trial
+            The trial, or its id.
+        value
+            What holds instead: a number, a list of readings, or a tuple (value, standard_error); left out where only
+            ``params`` are corrected.
+        failed
+            That the evaluation gave no value; then ``value`` is left out.
+        params
+            The settings that were really used, as far as they are others; they may lie outside the bounds.
+        noise_variance
+            The variance of the value's error, where it is known.
+        error
+            Why it failed.
+        note, tags, attributes
+            What to remember about it, see ``annotate``.
+        """
+        known = self._history.find(trial)
+        keeps = value is None and not failed and params is not None
+        outcome = {} if keeps else outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
+        used = None if params is None else used_params(known, params, self.space)
+        said = attributes_of(note, tags, attributes)
+        return self._revise("amend", known, amend(known, outcome, params=used, attributes=said))
+
+    def drop(self, trial: Trial | int, *, note: str | None = None) -> Trial:
+        """Take a trial out of the model and keep it on record; a failure is no place to avoid any more.
+
+        Parameters
+        ----------
+        trial
+            A complete or failed trial, or its id.
+        note
+            Why, for the log.
+        """
+        known = self._history.find(trial)
+        return self._revise("drop", known, drop(known), note)
+
+    def restore(self, trial: Trial | int, *, note: str | None = None) -> Trial:
+        """Put a dropped trial back into the model.
+
+        Parameters
+        ----------
+        trial
+            The trial, or its id.
+        note
+            Why, for the log.
+        """
+        known = self._history.find(trial)
+        return self._revise("restore", known, restore(known), note)
+
+    def abandon(self, trial: Trial | int, *, note: str | None = None) -> Trial:
+        """Give up a pending trial: no value, no place to avoid; ``amend`` brings it back.
+
+        Parameters
+        ----------
+        trial
+            The trial, or its id.
+        note
+            Why, for the log.
+        """
+        known = self._history.find(trial)
+        return self._revise("abandon", known, abandon(known), note)
+
+    def annotate(self, trial: Trial | int, /, **attributes: Any) -> Trial:
+        """Keep a note, tags or anything else with a trial: ``annotate(17, note="oven door open", operator="kim")``.
+
+        Parameters
+        ----------
+        trial
+            The trial, or its id.
+        **attributes
+            ``note``, a text; ``tags``, a list of texts; anything else as plain data. None removes what was there.
+        """
+        known = self._history.find(trial)
+        return self._revise("annotate", known, annotate(known, attributes))
+
+    def _revise(self, action: str, before: Trial, after: Trial, note: str | None = None) -> Trial:
+        self._log.append(event(action, before, after, note))
+        return self._history.revise(after)
+
+    # -- the space
+
+    def change_space(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        constraint: Any = None,
+        defaults: Mapping[str, Any] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fixed: Mapping[str, Any] | None = None,
+        marginal: Iterable[str] = (),
+    ) -> Change:
+        """Search another space from now on, and keep every trial; what changes is returned, ``describe()`` says it.
+
+        Trials outside the new bounds stay in the model where they have a position; ``outside`` has the others. The
+        next suggestion is what a new optimizer with these trials would make.
+
+        Parameters
+        ----------
+        space
+            The space from now on.
+        constraint
+            What a point must satisfy besides the constraints of ``space``.
+        defaults
+            Values that trials so far have of parameters that are new.
+        rename
+            New names by old ones.
+        fixed
+            Parameters that have one value from now on; trials elsewhere leave the model.
+        marginal
+            Parameters that are left out; trials at any of their values stay in the model and differ by noise.
+        """
+        new = space if constraint is None else as_space(space, constraint)
+        change = change_space(self.space, new, defaults=defaults, rename=rename, fixed=fixed, marginal=marginal)
+        prior = None if self._prior is None else self._prior.carried(change.space, change.rename)
+        history = self._history.carried_over(change)
+        self.space, self._prior, self._history = change.space, prior, history
+        self._fit = self._model = self._looked = None
+        self._log.append(change_event(change))
+        return change
+
+    def log(self) -> list[Event]:
+        """What was done by hand, oldest first: who, when, before and after."""
+        return list(self._log)
+
+
+def moved_by(log: Iterable[Event], ids: Iterable[int]) -> set[int]:
+    """Trials whose params are no longer those that were given out, as far as a log tells."""
+    if any(entry.action == CHANGE_SPACE for entry in log):
+        return set(ids)
+    return {entry.trial_id for entry in log if entry.trial_id is not None and "params" in (entry.before or {})}

@@ -1,0 +1,152 @@
+"""What a study is told, and what is put in line.
+
+Each call is one step on the file: when it returns all of it is on disk; if it raises, nothing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+from ccgbo.engine.history import read_table
+from ccgbo.errors import ParamsError, StorageError, TellError
+from ccgbo.outcomes import outcome_of
+from ccgbo.records import Trial
+from ccgbo.revisions import attributes_of
+from ccgbo.space import Space
+from ccgbo.storage import Unit
+from ccgbo.study.reader import StudyReader
+from ccgbo.study.steps import add_told, enqueue, settle, tell
+
+T = TypeVar("T")
+
+
+class StudyTeller(StudyReader):
+    """A study that takes outcomes and points of the user's own."""
+
+    def tell(
+        self,
+        trial: Trial | int | Mapping[str, Any],
+        value: Any = None,
+        *,
+        failed: bool = False,
+        noise_variance: float | None = None,
+        error: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        tags: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Trial:
+        """Record the outcome of a trial, or of a point evaluated elsewhere: ``tell(params, value)``.
+
+        Parameters
+        ----------
+        trial
+            A trial that was asked for, its id, or the params of a point evaluated elsewhere.
+        value
+            The value of the objective: a number, a list of readings, or a tuple (value, standard_error).
+        failed
+            That the evaluation gave no value; then ``value`` is left out.
+        noise_variance
+            The variance of the value's error, where it is known.
+        error
+            Why it failed.
+        params
+            The settings that were really used, where they are not those that were asked for; also outside the bounds.
+        note
+            Anything to remember about the trial.
+        tags
+            Words to find it by.
+        attributes
+            More to keep with it, by name: plain data as JSON has it.
+        """
+        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
+        said = attributes_of(note, tags, attributes)
+        if not isinstance(trial, Mapping):
+            return self._write(lambda unit: tell(unit, self._copy.space(unit), trial, outcome, params, said))
+        if params is not None:
+            raise TellError(f"params must be None where trial is a point itself, got {params!r}.")
+        point = trial
+        return self._write(lambda unit: add_told(unit, [_told(self._copy.space(unit), point, outcome, said)]))[0]
+
+    def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
+        """Record many evaluations made elsewhere, all or none.
+
+        Parameters
+        ----------
+        params
+            A list of params, or a DataFrame.
+        values
+            Their values, each as ``tell`` takes it.
+        noise_variance
+            Of their errors: one for all, one for each, or None where unknown.
+        """
+        values = list(values) if not isinstance(values, list) else values  # a step may be done again
+
+        def tell_all(unit: Unit) -> list[Trial]:
+            space = self._copy.space(unit)
+            rows, outcomes = read_table(params, values, noise_variance, space)
+            points = [Trial(id=-1, params=space.canonical(row)) for row in rows]
+            return add_told(unit, [point.with_outcome(**o) for point, o in zip(points, outcomes, strict=True)])
+
+        return self._write(tell_all)
+
+    def add_told(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Take in finished trials from elsewhere under new ids, all or none."""
+        told = list(trials)  # a step may be done again
+        return self._write(lambda unit: add_told(unit, told))
+
+    def tell_rows(self, plan: Callable[[Mapping[int, Trial]], tuple[list[Trial], list[Trial]]]) -> list[Trial]:
+        """Take in changed trials and finished trials from elsewhere under new ids, in one write.
+
+        ``plan`` sees every trial as the file has it and returns both lists; what it raises leaves the file as it was. A
+        changed trial is an outcome of a pending one, or an amendment, which is an event in the log.
+        """
+        space = self.space
+
+        def tell_all(unit: Unit) -> list[Trial]:
+            known = {trial.id: trial for trial in self._copy.trials(unit)}
+            if self.space != space:
+                raise StorageError("the space of the study was changed meanwhile; nothing was told. Do it again.")
+            changed, told = plan(known)
+            return [settle(unit, known[trial.id], trial) for trial in changed] + add_told(unit, told)
+
+        return self._write(tell_all)
+
+    @overload
+    def enqueue(self, params: Mapping[str, Any], *, note: str | None = None) -> Trial: ...
+    @overload
+    def enqueue(self, params: Iterable[Mapping[str, Any]], *, note: str | None = None) -> list[Trial]: ...
+    def enqueue(
+        self, params: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, note: str | None = None
+    ) -> Trial | list[Trial]:
+        """Points to evaluate before anything is suggested: the next asks give them out, in this order.
+
+        Parameters
+        ----------
+        params
+            A point of the space, or several, all or none; of one point the trial is returned instead of a list.
+        note
+            Anything to remember about them.
+        """
+        said = attributes_of(note)
+        points = [params] if isinstance(params, Mapping) else list(params)
+
+        def step(unit: Unit) -> list[Trial]:
+            space = self._copy.space(unit)
+            for point in points:
+                if (why := space.outside(point)) is not None:
+                    raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
+            return enqueue(unit, [Trial(id=-1, params=space.canonical(p), attributes=said) for p in points])
+
+        trials = self._write(step)
+        return trials[0] if isinstance(params, Mapping) else trials
+
+    def _write(self, work: Callable[[Unit], T]) -> T:
+        return self._store.write(self._id, work)
+
+
+def _told(space: Space, params: Mapping[str, Any], outcome: Mapping[str, Any], said: Mapping[str, Any]) -> Trial:
+    """A finished trial from elsewhere."""
+    space.encode(params)  # refuses what is no point of the space
+    return Trial(id=-1, params=space.canonical(params), attributes=said).with_outcome(**outcome)
