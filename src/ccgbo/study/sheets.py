@@ -148,15 +148,22 @@ def write_excel(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], space
     listed = list(rows)
     for row in listed:
         short = {c: shorten(cell, LONGEST) if c in WORDS and cell is not None else cell for c, cell in row.items()}
-        sheet.append([_typed(cell) for cell in written(short, columns, space)])
+        sheet.append([_typed(cell, sheet) for cell in written(short, columns, space)])
     with path.open("wb") as file:
         book.save(file)
     return len(listed)
 
 
-def _typed(cell: Any) -> Any:
+def _typed(cell: Any, sheet: Any) -> Any:
+    """A cell with its type; openpyxl by itself writes the first 16 of up to 17 digits of a number."""
     plain = cell.choice if isinstance(cell, _Choice) else cell
-    return repr(plain) if isinstance(plain, int) and abs(plain) > EXACT else plain
+    if not isinstance(plain, float):
+        return repr(plain) if isinstance(plain, int) and abs(plain) > EXACT else plain
+    from openpyxl.cell import WriteOnlyCell
+
+    number = WriteOnlyCell(sheet, repr(plain))
+    number.data_type = "n"
+    return number
 
 
 def read_excel(data: bytes) -> list[Any]:
