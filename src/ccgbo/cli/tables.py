@@ -46,6 +46,7 @@ def export(file: Path, name: str | None, output: str, kind: str | None, dialect:
 @click.option("--amend", is_flag=True, help="Correct what was told already where the table says something else.")
 @click.option("--no-ids", is_flag=True, help="The ids are those of another study: every row is new.")
 @click.option("--allow-duplicates", is_flag=True, help="Take new rows in although the study has the same already.")
+@click.option("--allow-outside", is_flag=True, help="Take new rows in although they lie outside the space.")
 @click.option("--format", "kind", type=KINDS, help="Instead of the suffix's.")
 @click.option("--value", default="value", show_default=True, help="The column with the value.")
 @click.option("--optuna", metavar="ADDRESS", help="Of an Optuna storage, such as sqlite:///old.db.")

@@ -23,6 +23,7 @@ def import_table(
     dry_run: bool = False,
     by_id: bool = True,
     allow_duplicates: bool = False,
+    allow_outside: bool = False,
 ) -> Plan:
     """Take the rows of a table into a study, all or none; what is there already is not taken in twice.
 
@@ -48,6 +49,8 @@ def import_table(
         Whether ids are those of this study; False takes every row as new.
     allow_duplicates
         Whether a new row is taken in although the study has a trial with its settings and its outcome.
+    allow_outside
+        Whether a new row is taken in although its settings lie outside the bounds or break a constraint.
     """
     return take_in(
         study,
@@ -56,6 +59,7 @@ def import_table(
         amend=amend,
         dry_run=dry_run,
         allow_duplicates=allow_duplicates,
+        allow_outside=allow_outside,
     )
 
 

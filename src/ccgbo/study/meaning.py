@@ -18,12 +18,15 @@ from ccgbo.text import same, shorten
 LONGEST = 5000  # characters of a text in an Excel file, whose cells hold 32,767 with their escapes
 
 
-def of_new(space: Space, row: Row) -> Trial | None:
+def of_new(space: Space, row: Row, *, allow_outside: bool = False) -> Trial | None:
     """The trial that a row from elsewhere tells of; None where it has no outcome."""
     if row.id is not None and not row.cells and not _full(space, row):
         raise TellError(f"there must be the params, or the id of a trial, got id {row.id!r}.")
     params = _full(space, row)
-    space.encode(params)
+    if allow_outside:
+        _check_place(space, params)
+    else:
+        space.encode(params)
     point = Trial(id=-1, params=space.canonical(params), origin="external")
     outcome = _outcome(point, row)
     if outcome is None:
@@ -137,10 +140,15 @@ def _over(space: Space, known: Mapping[str, Any], row: Row) -> Mapping[str, Any]
             del params[name]
     if params == dict(known):
         return known
+    _check_place(space, params)
+    return space.canonical(params)
+
+
+def _check_place(space: Space, params: Mapping[str, Any]) -> None:
+    """Refuse what the model cannot be told of, inside the space or outside."""
     problem = space.place_rows([params])[1][0]
     if problem is not None:
         raise ParamsError(problem)
-    return space.canonical(params)
 
 
 def _same_value(space: Space, name: str, cell: Any, known: Any) -> bool:

@@ -114,9 +114,12 @@ def make_plan(
     refused: Iterable[Refusal] = (),
     amend: bool = False,
     allow_duplicates: bool = False,
+    allow_outside: bool = False,
 ) -> Plan:
     """What rows mean for the trials of a study; ``asked_at`` has the times at which these were asked."""
-    return _Planner(space, trials, asked_at or {}, allow_duplicates).plan(list(rows), list(refused), amend)
+    return _Planner(space, trials, asked_at or {}, allow_duplicates, allow_outside).plan(
+        list(rows), list(refused), amend
+    )
 
 
 @dataclass(slots=True)
@@ -125,6 +128,7 @@ class _Planner:
     trials: Mapping[int, Trial]
     asked_at: Mapping[int, float]
     allow_duplicates: bool
+    allow_outside: bool
     told: list[Change] = field(default_factory=list)
     changed: list[Change] = field(default_factory=list)
     new: list[Trial] = field(default_factory=list)
@@ -173,7 +177,7 @@ class _Planner:
             (self.told if told else self.changed).append(change)
 
     def _foreign(self, row: Row) -> None:
-        trial = of_new(self.space, row)
+        trial = of_new(self.space, row, allow_outside=self.allow_outside)
         if trial is None:
             self.open.append(row.number)
         elif self.there[_key(trial)] > 0 and not self.allow_duplicates:

@@ -14,7 +14,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -50,7 +50,8 @@ def _cell(column: str, cell: Any, space: Space, mark: Mark) -> Any:
             return guard(spell(parameter, cell))
         return None if cell is None else _Choice(cell, spell(parameter, cell, mark))
     if column.startswith(ATTRIBUTE):
-        return None if cell is None else spell_data(cell, mark)
+        plain = isinstance(cell, bool | int | float)
+        return None if cell is None else _Choice(cell, spell_data(cell, mark)) if plain else spell_data(cell, mark)
     if column == "tags":
         return None if cell is None else spell_list(list(cell))
     if column in ("readings", "attributes"):
@@ -59,7 +60,7 @@ def _cell(column: str, cell: Any, space: Space, mark: Mark) -> Any:
 
 
 class _Choice:
-    """A choice that is no text, and its spelling where there are only texts."""
+    """Something that is no text, and its spelling where there are only texts."""
 
     def __init__(self, choice: Any, spelling: str) -> None:
         self.choice, self.spelling = choice, spelling
@@ -92,7 +93,7 @@ def _line(cells: Sequence[Any], separator: str) -> str:
     return out.getvalue().removesuffix("\r\n") + "\n"
 
 
-def read_csv(data: bytes, known: Iterable[str]) -> tuple[list[Any], str]:
+def read_csv(data: bytes, known: Set[str]) -> tuple[list[Any], str]:
     """The rows of a CSV file and what separates its cells: what makes most of the ``known`` names of columns."""
     text = _decoded(data)
     given = re.match(r'"?sep=(.)"?\r?\n', text)
@@ -100,13 +101,12 @@ def read_csv(data: bytes, known: Iterable[str]) -> tuple[list[Any], str]:
         text, separators = text[given.end() :], [given[1]]
     else:
         separators = list(SEPARATORS.values())
-    names = set(known)
 
     def found(separator: str) -> int:
-        return len(names.intersection(map(str.strip, next(_records(text, separator), []))))
+        return len(known & set(_names(next(_records(text, separator), []), known)))
 
     separator = max(separators, key=found)
-    return list(_rows(_records(text, separator))), separator
+    return list(_rows(_records(text, separator), known)), separator
 
 
 def _records(text: str, separator: str) -> Iterator[list[str]]:
@@ -122,10 +122,16 @@ def _decoded(data: bytes) -> str:
         return data.decode("cp1252")  # what Excel calls CSV on Windows
 
 
-def _rows(records: Iterable[Sequence[Any]]) -> Iterator[dict[str | None, Any]]:
+def _names(cells: Iterable[Any], known: Set[str]) -> list[str]:
+    """The names of columns; spaces around them count only where a parameter has them."""
+    texts = ["" if is_empty(cell) else str(cell) for cell in cells]
+    return [text if text in known else text.strip() for text in texts]
+
+
+def _rows(records: Iterable[Sequence[Any]], known: Set[str]) -> Iterator[dict[str | None, Any]]:
     """Rows by the names of their columns; empty ones at the end of a sheet, below and to the right, are none."""
     lines = iter(records)
-    names = ["" if is_empty(name) else str(name).strip() for name in next(lines, [])]
+    names = _names(next(lines, []), known)
     twice = [name for i, name in enumerate(names) if name and name in names[:i]]
     if twice:
         raise ValueError(f"it has the column {twice[0]!r} twice")
@@ -166,7 +172,7 @@ def _typed(cell: Any, sheet: Any) -> Any:
     return number
 
 
-def read_excel(data: bytes) -> list[Any]:
+def read_excel(data: bytes, known: Set[str]) -> list[Any]:
     """The rows of the first sheet, or of that with the trials; a formula is the value that was saved with it."""
     excel = _openpyxl()
     try:
@@ -174,7 +180,7 @@ def read_excel(data: bytes) -> list[Any]:
             warnings.simplefilter("ignore")  # about what a workbook has beside its cells
             book = excel.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
             sheet = book[SHEET] if SHEET in book.sheetnames else book.worksheets[0]
-            return list(_rows(sheet.iter_rows(values_only=True)))
+            return list(_rows(sheet.iter_rows(values_only=True), known))
     except (BadZipFile, KeyError, IndexError, excel.utils.exceptions.InvalidFileException) as error:
         raise ValueError(f"it is no workbook ({error})") from None
 

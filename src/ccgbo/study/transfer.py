@@ -12,18 +12,19 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ccgbo.engine.settings_io import storable_space
-from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
+from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.files import replacing
-from ccgbo.frames import COLUMNS, PREFIX, times
-from ccgbo.space import Parameter, Space
-from ccgbo.space.shorthand import from_optuna
+from ccgbo.frames import COLUMNS, PREFIX, flat_row, frame_of, times
+from ccgbo.space import Space
 from ccgbo.study.importing import import_table, take_in
+from ccgbo.study.optuna_studies import import_optuna, load_optuna, space_of_optuna
 from ccgbo.study.planning import Change, Plan
 from ccgbo.study.sheets import SEPARATORS, Dialect, csv_text, for_parquet, read_csv, read_excel, write_excel
 from ccgbo.study.study import Study
+from ccgbo.study.table_rows import ATTRIBUTE
 
 __all__ = [
     "Change",
@@ -38,9 +39,6 @@ __all__ = [
     "to_csv",
     "to_json",
 ]
-
-if TYPE_CHECKING:
-    import optuna
 
 FORMATS = ("csv", "xlsx", "json", "parquet")
 ALIASES = {"tsv": "csv", "txt": "csv"}
@@ -77,7 +75,7 @@ def export_study(
             if kind == "parquet":
                 return _write_parquet(study, draft)
             if kind == "xlsx":
-                rows = study.table_rows()
+                rows = _rows(study)
                 return write_excel(rows, _columns(rows, study.space), study.space, draft)
             text = to_csv(study, separated) if kind == "csv" else to_json(study)
             mark = "\ufeff" if kind == "csv" and separated == "semicolon" else ""  # else Excel takes it for no Unicode
@@ -88,7 +86,12 @@ def export_study(
 
 
 def _write_parquet(study: Study, path: Path) -> int:
-    frame = for_parquet(study.to_dataframe(), study.space)
+    rows = _rows(study)
+    frame = frame_of(rows, study.space)
+    for column in _columns(rows, study.space):
+        if column.startswith(ATTRIBUTE):
+            frame[column] = [row.get(column) for row in rows]
+    frame = for_parquet(frame, study.space)
     try:
         frame.to_parquet(path, index=False)
     except ImportError:
@@ -109,8 +112,17 @@ def _kind(format: str | None, suffix: str) -> str:
 
 def to_csv(study: Study, dialect: Dialect = "comma") -> str:
     """The table as text; no cell of it is a formula to a spreadsheet."""
-    rows = study.table_rows()
+    rows = _rows(study)
     return csv_text(rows, _columns(rows, study.space), study.space, dialect)
+
+
+def _rows(study: Study) -> list[dict[str, Any]]:
+    """The rows of the table, with a column for each attribute that a trial has."""
+    return [
+        flat_row(record.trial.to_dict(), asked_at=record.asked_at, told_at=record.told_at)
+        | {f"{ATTRIBUTE}{n}": v for n, v in record.trial.attributes.items() if n not in COLUMNS}
+        for record in study.records()
+    ]
 
 
 def _columns(rows: Iterable[Mapping[str, Any]], space: Space) -> list[str]:
@@ -138,6 +150,7 @@ def import_file(
     dry_run: bool = False,
     by_id: bool = True,
     allow_duplicates: bool = False,
+    allow_outside: bool = False,
 ) -> Plan:
     """Take the rows of a file into a study, all or none; a file that was imported changes nothing.
 
@@ -161,17 +174,19 @@ def import_file(
         Whether ids are those of this study; False takes every row as new.
     allow_duplicates
         Whether a new row is taken in although the study has a trial with its settings and its outcome.
+    allow_outside
+        Whether a new row is taken in although its settings lie outside the bounds or break a constraint.
     """
     path = Path(path)
     kind = _kind(format, path.suffix.lstrip(".").lower())
-    separator = None
+    separator, known = None, _known_columns(study.space, value)
     try:
         if kind == "parquet":
             table = _read_parquet(path)
         elif kind == "csv":
-            table, separator = read_csv(path.read_bytes(), _known_columns(study.space, value))
+            table, separator = read_csv(path.read_bytes(), known)
         else:
-            table = read_excel(path.read_bytes()) if kind == "xlsx" else _read_json(path)
+            table = read_excel(path.read_bytes(), known) if kind == "xlsx" else _read_json(path)
     except OSError as error:
         raise SettingError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
     except (ValueError, csv.Error, RecursionError) as error:  # also what JSON, Unicode and Arrow raise
@@ -183,11 +198,12 @@ def import_file(
         "by_id": by_id,
         "separator": separator,
     }
-    return take_in(study, table, form, amend=amend, dry_run=dry_run, allow_duplicates=allow_duplicates)
+    choices = {"amend": amend, "allow_duplicates": allow_duplicates, "allow_outside": allow_outside}
+    return take_in(study, table, form, dry_run=dry_run, **choices)
 
 
-def _known_columns(space: Space, value: str) -> list[str]:
-    return [*COLUMNS, value, *space, *(f"{PREFIX}{name}" for name in space)]
+def _known_columns(space: Space, value: str) -> set[str]:
+    return {*COLUMNS, value, *space, *(f"{PREFIX}{name}" for name in space)}
 
 
 def _read_parquet(path: Path) -> Any:
@@ -205,65 +221,3 @@ def _read_json(path: Path) -> list[Any]:
     if not isinstance(rows, list):
         raise ValueError("it must hold a list of trials, or an object with a list 'trials'")
     return rows
-
-
-# -- Optuna
-
-
-def load_optuna(storage: str, name: str | None = None) -> optuna.Study:
-    """An Optuna study from its storage's address, such as ``sqlite:///old.db``."""
-    try:
-        import optuna
-    except ImportError:
-        raise MissingExtraError("importing from Optuna", "optuna") from None
-    try:
-        return optuna.load_study(study_name=name, storage=storage)
-    except (KeyError, ValueError) as error:
-        raise SettingError(f"cannot load an Optuna study from {storage!r}: {error}.") from None
-
-
-def import_optuna(study: Study, source: optuna.Study, *, dry_run: bool = False, allow_duplicates: bool = False) -> Plan:
-    """Tell a study the finished trials of an Optuna study, all or none; pruned and running ones are left out.
-
-    Parameters
-    ----------
-    study
-        Where the trials go.
-    source
-        The Optuna study.
-    dry_run
-        Only say what would become of the trials.
-    allow_duplicates
-        Whether a trial is taken in although the study has one with its settings and its outcome.
-    """
-    if len(source.directions) != 1:
-        raise UnsupportedError(f"several objectives are out of scope: {source.study_name!r} has more than one.")
-    direction = source.direction.name.lower()
-    if direction != study.direction:
-        raise SettingError(f"the Optuna study must {study.direction} as the study does, but it is to {direction}.")
-    rows: list[dict[str, Any]] = []
-    for trial in source.get_trials(deepcopy=False):
-        if trial.state.name == "COMPLETE":
-            rows.append({"params": trial.params, "value": trial.value})
-        elif trial.state.name == "FAIL" and trial.params:
-            rows.append({"params": trial.params, "value": None, "state": "failed", "error": "failed in Optuna"})
-    return import_table(study, rows, dry_run=dry_run, allow_duplicates=allow_duplicates)
-
-
-def space_of_optuna(source: optuna.Study) -> Space:
-    """The space that an Optuna study searched, from its trials; every trial must have had the same parameters."""
-    trials = [trial for trial in source.get_trials(deepcopy=False) if trial.distributions]
-    if not trials:
-        raise SettingError(f"the Optuna study {source.study_name!r} has no trial to take a space from.")
-    distributions = trials[-1].distributions
-    for trial in trials:
-        if set(trial.distributions) != set(distributions):
-            raise UnsupportedError(f"trial {trial.number} of the Optuna study has other parameters: give the space.")
-    return Space({name: _parameter_of_optuna(name, d) for name, d in distributions.items()})
-
-
-def _parameter_of_optuna(name: str, distribution: Any) -> Parameter:
-    parameter = from_optuna(distribution)
-    if parameter is None:
-        raise UnsupportedError(f"{name}: {type(distribution).__name__} of Optuna has no counterpart.")
-    return parameter
