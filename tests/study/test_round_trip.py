@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -41,8 +42,10 @@ STEPS = st.lists(
 
 def play(study: ccgbo.Study, steps: Any) -> None:
     """A few days in the life of a study."""
+    points = study.space.decode_rows(study.space.sample(len(steps), np.random.default_rng(0)))
+    study.enqueue(points)
     for what, (a, b), text, then, data in steps:
-        trial = study.ask()
+        trial = study.ask()  # without a model, which has nothing to do with it
         used: dict[str, Any] = {}
         if then == "move" and isinstance(study.space["p0"], ccgbo.Float) and not study.space["p0"].log:
             p = study.space["p0"]
