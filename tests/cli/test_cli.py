@@ -169,7 +169,7 @@ def test_list_release_and_delete(folder: Path, here: Any) -> None:
     ]
     assert ccgbo_(folder, "release", "tune.db", "--name", "one")[0] == "released 0 trials\n"
     assert here("release", "tune.db", "--name", "one", 3)[0] == "released 1 trial: 3\n"
-    assert here("release", "tune.db", "--name", "one", "--all")[0] == "released 2 trials: 2, 3\n"
+    assert here("release", "tune.db", "--name", "one", "--all")[0] == "released 1 trial: 2\n"
     _, err = ccgbo_(folder, "delete", "tune.db", "--name", "two", code=1)  # nobody answers
     assert "Delete the study 'two' with 1 trial?" in err
     assert here("delete", "tune.db", "--name", "two", "--yes")[0] == "deleted study 'two' from tune.db\n"
@@ -595,7 +595,7 @@ def test_the_shell_completes_commands_and_options(folder: Path) -> None:
         assert err == ""
         return [line.partition(",")[2] for line in out.splitlines()]
 
-    assert complete("re") == ["release", "report"]
+    assert complete("re") == ["restore", "release", "report"]
     assert complete("init tune.db --pre") == ["--preset"]
     assert complete("init tune.db --preset p") == ["paper"]
 

@@ -121,12 +121,6 @@ def test_a_file_with_any_cell_changed_works_or_gives_an_error_of_ours(
         ("studies", "optimizer_state", '{"version": 2}', "study 'default', column optimizer_state .*must have 'rng'"),
         ("studies", "withheld", '["world"]', "column withheld holds"),
         ("studies", "revision", "many", "column revision"),
-        (
-            "trials",
-            "params",
-            '{"y": 1}',
-            "column optimizer_state or params of a trial cannot be read .*unknown parameter 'y'",
-        ),
         ("trials", "params", "{", "study 'default', trial 3, column params cannot be read"),
         ("trials", "state", "finished", "study 'default', trial 3, column state holds 'finished'"),
         ("trials", "value", None, "trial 3, .*the value of a complete trial is None"),

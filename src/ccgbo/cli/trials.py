@@ -31,11 +31,11 @@ def _known(file: Path, trial: int, change: Callable[[int], Trial]) -> Trial:
 
 
 def outcome_arguments(command: F) -> F:
-    """TRIAL, VALUES and everything that can be said with them."""
+    """TRIAL, its values and everything that can be said with them."""
     for add in reversed(
         [
             click.argument("trial", type=int),
-            click.argument("values", metavar="[VALUE]...", type=NUMBER, nargs=-1),
+            click.argument("value", metavar="[VALUE]...", type=NUMBER, nargs=-1),
             click.option("--error", type=click.FloatRange(min=0), help="The standard error of the value."),
             click.option("--noise-variance", type=click.FloatRange(min=0), help="Its square, where that is known."),
             click.option("--failed", is_flag=True, help="The evaluation gave no value."),
@@ -76,7 +76,7 @@ def _outcome(
     study: Study,
     *,
     needs_value: bool,
-    values: tuple[float, ...],
+    value: tuple[float, ...],
     error: float | None,
     failed: bool,
     reason: str | None,
@@ -86,18 +86,18 @@ def _outcome(
     noise_variance: float | None,
 ) -> dict[str, Any]:
     """The arguments of ``tell`` and ``amend``."""
-    if (failed and values) or not (failed or values or not needs_value):
+    if (failed and value) or not (failed or value or not needs_value):
         raise click.UsageError("give either a VALUE or --failed.")
     if reason is not None and not failed:
         raise click.UsageError("--reason says why a trial --failed.")
     for option, given in (("--error", error), ("--noise-variance", noise_variance)):
-        if given is not None and len(values) != 1:
-            raise click.UsageError(f"{option} belongs to one VALUE, got {len(values)}.")
+        if given is not None and len(value) != 1:
+            raise click.UsageError(f"{option} belongs to one VALUE, got {len(value)}.")
     if error is not None and noise_variance is not None:
         raise click.UsageError("give either --error or --noise-variance.")
-    value: Any = list(values) if len(values) > 1 else values[0] if values else None
+    told: Any = list(value) if len(value) > 1 else value[0] if value else None
     return {
-        "value": value if error is None else (value, error),
+        "value": told if error is None else (told, error),
         "failed": failed,
         "error": reason,
         "params": assignments("--set", used, study.space) or None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -45,6 +46,10 @@ class StudySource:
             # a beat that cannot be written is missed; the run itself meets the same error at its next ask or tell
             with suppress(StorageError):
                 self._store.write(self._id, lambda unit: unit.beat(self._worker))
+
+    def enqueue(self, points: Sequence[Mapping[str, Any]]) -> None:
+        if points:
+            self.owner.begin_with(points)
 
     def take(self) -> Trial | None:
         trials = self.owner.take(1, worker=self._worker, limit=self._total)

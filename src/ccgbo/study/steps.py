@@ -219,6 +219,15 @@ def enqueue(unit: Unit, trials: Iterable[Trial]) -> list[Trial]:
     return added
 
 
+def asked_params(view: View, trials: Iterable[Trial]) -> list[Mapping[str, Any]]:
+    """The params of each trial as they were asked for, where they were corrected since."""
+    corrected: dict[int | None, Mapping[str, Any]] = {}
+    for entry in view.events():
+        if "params" in (entry.before or {}):
+            corrected.setdefault(entry.trial_id, dict(entry.before or {})["params"])
+    return [corrected.get(trial.id, trial.params) for trial in trials]
+
+
 def release_one(unit: Unit, trial: Trial | int) -> list[int]:
     """A pending trial waits to be asked again; its id, unless it waited already."""
     known = find(unit, trial)

@@ -8,7 +8,7 @@ sees all that was told, and no two asks start from the same state.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal, Self, Unpack, overload
@@ -185,6 +185,7 @@ class Study(StudyEditor):
         f: Callable[..., Any],
         n_trials: int,
         *,
+        x0: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         n_workers: int | None = None,
         executor: Executor | None = None,
         timeout: Any = None,
@@ -203,9 +204,12 @@ class Study(StudyEditor):
         Parameters
         ----------
         f
-            The objective, called with the params by name; it returns one number.
+            The objective, called with the params by name; it returns a number, a list of readings, or a tuple
+            (value, standard_error).
         n_trials
-            The total of suggestions that the study shall have.
+            The total of suggestions that the study shall have; points of ``x0`` count.
+        x0
+            Points to begin with, ``[{"x": 1.0, "y": 0.0}, ...]``; those that the study does not have yet.
         n_workers
             Evaluations at a time, in threads or in the ``executor``; None: one, or as many as the executor has.
         executor
@@ -227,6 +231,7 @@ class Study(StudyEditor):
         return run(
             self.source(n_trials),
             f,
+            x0=x0,
             n_workers=n_workers,
             executor=executor,
             timeout=timeout,

@@ -5,6 +5,7 @@ Each call is one step on the file: when it returns all of it is on disk; if it r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
@@ -16,7 +17,7 @@ from ccgbo.revisions import attributes_of
 from ccgbo.space import Space
 from ccgbo.storage import Unit
 from ccgbo.study.reader import StudyReader
-from ccgbo.study.steps import add_told, enqueue, settle, tell
+from ccgbo.study.steps import add_told, asked_params, enqueue, settle, tell
 
 T = TypeVar("T")
 
@@ -131,16 +132,23 @@ class StudyTeller(StudyReader):
         """
         said = attributes_of(note)
         points = [params] if isinstance(params, Mapping) else list(params)
+        trials = self._write(lambda unit: enqueue(unit, _points(self._copy.space(unit), points, said)))
+        return trials[0] if isinstance(params, Mapping) else trials
+
+    def begin_with(self, points: Sequence[Mapping[str, Any]]) -> list[Trial]:
+        """Enqueue those of the points that the study does not have yet, so that a run can be started again.
+
+        Parameters
+        ----------
+        points
+            Points of the space, each as often as it shall be evaluated.
+        """
 
         def step(unit: Unit) -> list[Trial]:
-            space = self._copy.space(unit)
-            for point in points:
-                if (why := space.outside(point)) is not None:
-                    raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
-            return enqueue(unit, [Trial(id=-1, params=space.canonical(p), attributes=said) for p in points])
+            known = asked_params(unit, self._copy.trials(unit))
+            return enqueue(unit, _without(_points(self._copy.space(unit), points, {}), known))
 
-        trials = self._write(step)
-        return trials[0] if isinstance(params, Mapping) else trials
+        return self._write(step)
 
     def _write(self, work: Callable[[Unit], T]) -> T:
         return self._store.write(self._id, work)
@@ -150,3 +158,24 @@ def _told(space: Space, params: Mapping[str, Any], outcome: Mapping[str, Any], s
     """A finished trial from elsewhere."""
     space.encode(params)  # refuses what is no point of the space
     return Trial(id=-1, params=space.canonical(params), attributes=said).with_outcome(**outcome)
+
+
+def _points(space: Space, points: Sequence[Mapping[str, Any]], said: Mapping[str, Any]) -> list[Trial]:
+    """Trials to enqueue; refuses what is not in the space."""
+    for point in points:
+        if (why := space.outside(point)) is not None:
+            raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
+    return [Trial(id=-1, params=space.canonical(point), attributes=said) for point in points]
+
+
+def _without(trials: Iterable[Trial], known: Iterable[Mapping[str, Any]]) -> list[Trial]:
+    """The trials but for as many of each point as are known."""
+    counts = Counter(repr(dict(params)) for params in known)
+    left = []
+    for trial in trials:
+        point = repr(dict(trial.params))
+        if counts[point] > 0:
+            counts[point] -= 1
+        else:
+            left.append(trial)
+    return left
