@@ -31,7 +31,7 @@ Row = dict[str, Any]
 DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D")
 PEERS_DEPEND_ON = ("optuna", "torch", "botorch", "bayesian-optimization", "ax-platform")
 MUST_AGREE = ("experiment", "kind", "iterations")
-QUALITY_AGREES = ("noise", "design")
+QUALITY_AGREES = ("noise", "design", "initial")
 NOW_TUNING = {  # where files from before EngineTuning have its fields that were called otherwise
     ("credit", "eps"): "score_eps",
     ("search", "steps"): "search_steps",
@@ -247,8 +247,9 @@ def _cpu_line(cell: Cell, cpu: float) -> str:
 def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str, Any]:
     """The header of a file that is carried on; refuses to mix runs of different settings."""
     for key in (*MUST_AGREE, *(QUALITY_AGREES if mine["kind"] == "quality" else ())):
-        if found[key] != mine[key]:
-            raise StorageError(f"{str(path)!r} has {key} = {found[key]!r}, not {mine[key]!r}: choose another output.")
+        if found.get(key) != mine[key]:
+            here = found.get(key)
+            raise StorageError(f"{str(path)!r} has {key} = {here!r}, not {mine[key]!r}: choose another output.")
     for label, record in mine["methods"].items():
         if not _agree(_in_current_terms(found["methods"].get(label, record)), record):
             raise StorageError(f"{str(path)!r} has other settings for {label!r}: choose another output.")
