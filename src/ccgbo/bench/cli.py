@@ -129,3 +129,36 @@ def report(
         for table in each.tables:
             click.echo(f"{table.caption}\n")
             click.echo(getattr(table, form)())
+
+
+@bench.group(invoke_without_command=True)
+@click.pass_context
+def peers(context: click.Context) -> None:
+    """Environments of the peers that need one of their own: which there are."""
+    from ccgbo.bench.peers import environments
+
+    if context.invoked_subcommand is None:
+        for name in environments.ENVIRONMENTS:
+            state = "there" if environments.is_there(name) else f"ccgbo bench peers setup {name}"
+            click.echo(f"{name:<8} {state}")
+        click.echo(f"in {environments.folder()}")
+
+
+@peers.command()
+@click.argument("peer")
+def setup(peer: str) -> None:
+    """Make the environment of PEER with the versions that were tried; takes minutes."""
+    from ccgbo.bench.peers import environments
+
+    place = environments.set_up(peer, report=click.echo)
+    click.echo(f"{peer} is in {place}")
+
+
+@peers.command("try")
+@click.argument("peer")
+def try_(peer: str) -> None:
+    """Ten evaluations of a small problem by PEER in its own environment, and what a suggestion costs."""
+    from ccgbo.bench.peers.remote import short_run
+
+    regret, milliseconds = short_run(peer)
+    click.echo(f"{peer}: regret {regret:.2g} after 5 given and 10 suggested points, {milliseconds:.0f} CPU ms each")

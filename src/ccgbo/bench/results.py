@@ -28,8 +28,8 @@ from ccgbo.errors import SettingError, StorageError
 from ccgbo.versions import versions
 
 Row = dict[str, Any]
-DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D")
-PEERS_DEPEND_ON = ("optuna", "torch", "botorch", "bayesian-optimization", "ax-platform")
+DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D", "gymnasium", "mujoco")
+PEERS_DEPEND_ON = ("optuna", "torch", "gpytorch", "botorch", "bayesian-optimization", "ax-platform", "cmaes")
 MUST_AGREE = ("experiment", "kind", "iterations")
 QUALITY_AGREES = ("noise", "design", "initial")
 NOW_TUNING = {  # where files from before EngineTuning have its fields that were called otherwise

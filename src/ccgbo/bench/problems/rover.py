@@ -53,9 +53,8 @@ def _weights() -> Array:  # (1000, 30): points of the curve from control points
     return np.asarray(BSpline.design_matrix(np.linspace(0.0, 1.0, N_STEPS), knots, DEGREE).toarray())
 
 
-def curve(x: Array) -> Array:  # (60,) -> (1000, 2)
-    points: Array = _weights() @ x.reshape(N_POINTS, 2)
-    return points
+def curve(x: Array) -> Any:  # (60,) -> (1000, 2)
+    return _weights() @ x.reshape(N_POINTS, 2)
 
 
 def rover(x: Array) -> float:  # (60,)
