@@ -21,7 +21,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ccgbo
-from ccgbo import CreditSettings, EngineTuning, FitSettings, LengthscalePrior, LogNormal, Optimizer, Settings
+from ccgbo import (
+    CreditSettings,
+    EngineTuning,
+    FitSettings,
+    LogNormal,
+    LogNormalLengthscales,
+    NormalOnLog,
+    NormalOnLogLengthscales,
+    Optimizer,
+    Settings,
+)
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.credit.field import FIELDS
 from ccgbo.engine import options as options_module
@@ -52,13 +62,21 @@ PLACES: dict[type, tuple[Mapping[str, Any], Callable[[Any], Mapping[str, Any]]]]
     CreditSettings: (CREDIT, lambda c: {"credit": c, "acquisition": "ucb"}),
     FitSettings: ({}, lambda f: {"fit": f}),
     EngineTuning: (TUNING, lambda t: {"tuning": t}),
-    LengthscalePrior: ({}, lambda p: {"fit": {"lengthscale_prior": p}}),
-    LogNormal: ({"mean": 0.0, "sd": 1.0}, lambda p: {"fit": {"noise_prior": p, "trend_prior": p, "signal_prior": p}}),
+    **dict.fromkeys(
+        (NormalOnLogLengthscales, LogNormalLengthscales), ({}, lambda p: {"fit": {"lengthscale_prior": p}})
+    ),
+    **dict.fromkeys(
+        (NormalOnLog, LogNormal),
+        ({"mean": 0.0, "sd": 1.0}, lambda p: {"fit": {"noise_prior": p, "trend_prior": p, "signal_prior": p}}),
+    ),
     ccgbo.UCB: ({}, lambda a: {"acquisition": a}),
     ccgbo.Alternate: ({}, lambda a: {"acquisition": a}),
     ccgbo.NormalPrior: ({"mean": 0.3, "sd": 0.1}, lambda g: {"prior": {"x": g}}),
 }
-SETTINGS_CLASSES = [Settings, CreditSettings, FitSettings, EngineTuning, LengthscalePrior, LogNormal]
+SETTINGS_CLASSES = [
+    Settings, CreditSettings, FitSettings, EngineTuning,
+    NormalOnLogLengthscales, LogNormalLengthscales, NormalOnLog, LogNormal,
+]  # fmt: skip
 EVERY_FIELD = [(cls, f.name) for cls in PLACES for f in fields(cls)]  # type: ignore[arg-type]
 
 
@@ -133,7 +151,10 @@ def test_a_wrong_keyword_is_refused_at_once_or_works(name: str) -> None:
         (lambda: ccgbo.NormalPrior(0.0, math.nan), "NormalPrior.sd must be a number > 0, got nan."),
         (lambda: ccgbo.NormalPrior("a", 1.0), "NormalPrior.mean must be a finite number, got 'a'."),
         (lambda: EngineTuning(gradient_tolerance=-1), "gradient_tolerance must be a number in [0, 1], got -1."),
-        (lambda: FitSettings(trend_prior=3), "FitSettings.trend_prior must be None or a LogNormal, got 3."),
+        (
+            lambda: FitSettings(trend_prior=3),
+            "FitSettings.trend_prior must be None or a NormalOnLog or a LogNormal, got 3.",
+        ),
         (lambda: Optimizer(BOX, acquisition=ccgbo.LogEI), "got the class LogEI: did you mean LogEI()?"),
         (lambda: Optimizer(BOX, preset=3), "preset must be one of ['default', 'paper'] or a Settings, got 3."),
     ],
@@ -430,7 +451,8 @@ def test_repr_and_description_make_equal_settings(preset: str) -> None:
 # -- stored
 
 
-priors = st.none() | st.builds(LogNormal, mean=st.floats(-9, 9), sd=st.floats(0.01, 9))
+_LOG = {"mean": st.floats(-9, 9), "sd": st.floats(0.01, 9)}
+priors = st.none() | st.builds(NormalOnLog, **_LOG) | st.builds(LogNormal, **_LOG)
 acquisitions = st.sampled_from(list(ACQUISITIONS.values())) | st.builds(
     ccgbo.Alternate,
     exploit=st.sampled_from([ccgbo.EI(), ccgbo.LogEI()]),

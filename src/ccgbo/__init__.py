@@ -49,7 +49,8 @@ from ccgbo.space import (
 )
 from ccgbo.storage import StudyInfo, list_studies
 from ccgbo.study import Study
-from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.surrogate.gp.fit import FitSettings
+from ccgbo.surrogate.gp.priors import LogNormal, LogNormalLengthscales, NormalOnLog, NormalOnLogLengthscales
 from ccgbo.tuning import EngineTuning
 
 __version__ = "0.1.0"
@@ -75,14 +76,16 @@ __all__ = [
     "Float",
     "InfeasibleSpaceError",
     "Int",
-    "LengthscalePrior",
     "LinearConstraint",
     "LogEI",
     "LogNormal",
+    "LogNormalLengthscales",
     "MissingExtraError",
     "Mixture",
     "Neighbour",
     "NoObservationsError",
+    "NormalOnLog",
+    "NormalOnLogLengthscales",
     "NormalPrior",
     "ObjectiveError",
     "Optimizer",

@@ -27,7 +27,8 @@ from ccgbo.acquisition import (
 from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.keywords import unknown_keyword
-from ccgbo.surrogate.gp.fit import HVARFNER, FitSettings
+from ccgbo.surrogate.gp.fit import FitSettings
+from ccgbo.surrogate.gp.priors import HVARFNER, HVARFNER_NOISE
 from ccgbo.tuning import EngineTuning
 from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_out
 
@@ -183,10 +184,16 @@ PRESETS: Mapping[str, Settings] = MappingProxyType({"default": DEFAULT, "paper":
 
 
 def high_dimensional(settings: Settings) -> Settings:
-    """The sqrt(D)-scaled lengthscale prior with unit signal variance of Hvarfner et al. 2024, for D = 25 to 1000."""
+    """The priors and the unit signal variance of Hvarfner et al. 2024, for D = 25 to 1000."""
     return replace(
         settings,
-        fit=replace(settings.fit, lengthscale_prior=HVARFNER, signal_prior=None, trend_prior=None),
+        fit=replace(
+            settings.fit,
+            lengthscale_prior=HVARFNER,
+            noise_prior=HVARFNER_NOISE,
+            signal_prior=None,
+            trend_prior=None,
+        ),
         tuning=replace(settings.tuning, learn_signal=False),
     )
 
