@@ -24,7 +24,7 @@ class Restricted(Space):
 
     def __init__(self, whole: Space, fixed: Mapping[str, Any]) -> None:
         self.fixed: Mapping[str, Any] = _checked(whole, fixed)
-        super().__init__(dict(whole), constraints=whole.constraints)
+        super().__init__(whole, constraints=whole.constraints)
         self._check_conditions()
         if self.linear is not None:
             self._check_linear(self.linear)
