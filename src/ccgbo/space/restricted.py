@@ -45,7 +45,7 @@ class Restricted(Space):
                     blocked.setdefault(j, blocked[i])
                 elif i in held and self.parameters[i].index_of_unit(np.array([held[i]]))[0] not in allowed:
                     blocked.setdefault(j, i)
-        for j in held.keys() & blocked.keys():
+        for j in sorted(held.keys() & blocked.keys()):
             name, parent = self.names[j], self.names[blocked[j]]
             raise ParamsError(
                 f"fixed: {name!r} is inactive where {parent!r} is {self.fixed[parent]!r} "
