@@ -157,7 +157,7 @@ def test_a_study_that_is_not_there_or_was_deleted_is_not_found(dashboard: Client
 
 def test_ask_tell_and_fail_are_in_the_file(dashboard: Client, study_path: Path) -> None:
     status, asked = dashboard.post("/api/ask", {"study": "net"})
-    assert (status, asked) == (200, {"trial": 14, "state": "pending"})
+    assert (status, asked) == (200, {"trials": [14]})
     assert dashboard.post("/api/tell", {"study": "net", "trial": 13, "value": 0.75})[0] == 200
     assert dashboard.post("/api/fail", {"study": "net", "trial": 14, "reason": "spilt"})[0] == 200
     assert dashboard.post("/api/tell", {"study": "net", "params": POINT, "value": -1})[1]["trial"] == 15

@@ -17,11 +17,12 @@ import numpy as np
 
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import CcgboError, SpaceError
-from ccgbo.records import Direction, Trial, best_of
+from ccgbo.records import Direction, Event, Trial, best_of
 from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
 from ccgbo.versions import versions
 from ccgbo.viz.axes import Axis, labels_of
 from ccgbo.viz.importance import importance
+from ccgbo.viz.log import log_payload
 from ccgbo.viz.model_view import Layers, ModelView, Source, optimizer_of, replay_credits
 from ccgbo.viz.story import credit_story
 
@@ -46,6 +47,7 @@ def study_payload(
     trials: Sequence[Trial],
     *,
     show: Sequence[Trial] | None = None,  # those of the trials that are wanted; all of them if None
+    log: Sequence[Event] = (),
 ) -> dict[str, Any]:
     """What is known without a model. A categorical's values are indices of its choices, as they are drawn."""
     best, shown = best_of(trials, direction), trials if show is None else show
@@ -61,8 +63,14 @@ def study_payload(
             "error": {t.id: t.error for t in shown if t.error},
             "reason": {t.id: t.reason for t in shown if t.error},
             "why": {t.id: str(t.explanation) for t in shown if t.explanation and t.explanation.mean is not None},
+            "dropped": {t.id: True for t in shown if t.dropped},
+            "readings": {t.id: list(t.readings) for t in shown if t.readings},
+            "standard_error": {t.id: math.sqrt(t.noise_variance) for t in shown if t.noise_variance is not None},
+            "note": {t.id: t.attributes["note"] for t in shown if t.attributes.get("note")},
+            "tags": {t.id: t.attributes["tags"] for t in shown if t.attributes.get("tags")},
             "at": [_column(key, p, shown) for key, p in space.items()],
         },
+        "log": log_payload(log),
     }
 
 
@@ -74,7 +82,8 @@ def _column(name: str, p: Parameter, trials: Sequence[Trial]) -> list[float | No
 
 
 def _parameter(name: str, p: Parameter) -> dict[str, Any]:
-    out: dict[str, Any] = {"name": name, "searched": p.size != 1, "conditional": p.active_if is not None}
+    condition = None if p.active_if is None else {parent: list(values) for parent, values in p.active_if.items()}
+    out: dict[str, Any] = {"name": name, "searched": p.size != 1, "active_if": condition}
     if isinstance(p, Categorical):
         return out | {"type": "categorical", "choices": list(p.choices), "labels": labels_of(p)}
     kind = "int" if isinstance(p, Int) else "float"

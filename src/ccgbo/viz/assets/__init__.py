@@ -3,7 +3,8 @@
 from functools import cache
 from importlib.resources import files
 
-VIEWS = ("plotly-cartesian.min.js", "base.js", "plots.js", "table.js", "views.js")  # scripts, in the order they need
+VIEWS = ("plotly-cartesian.min.js", "base.js", "plots.js", "table.js", "log.js", "views.js")  # in the order they need
+BENCH = ("requests.js", "fields.js", "pending.js", "editor.js", "space_form.js", "sheet.js", "bench.js")  # and work by hand
 
 
 @cache

@@ -72,6 +72,16 @@ const ccgbo = (() => {
     return Array.from({ length: Math.min(ids.length, most) }, (_, k) => ids[Math.floor(k * step)]);
   }
 
+  // Hand a file to whoever looks at the page.
+  function download(name, blob) {
+    const link = el("a", { download: name });
+    link.href = URL.createObjectURL(blob);
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
   // -- the data, looked up by trial
 
   class Data {
@@ -136,5 +146,5 @@ const ccgbo = (() => {
     }
   }
 
-  return { Data, arrange, count, el, everyNth, fill, label, number, range, say, short };
+  return { Data, arrange, count, download, el, everyNth, fill, label, number, range, say, short };
 })();

@@ -2,7 +2,7 @@
 "use strict";
 
 Object.assign(ccgbo, (() => {
-  const { Data, Table, arrange, count, el, fill, number, say } = ccgbo;
+  const { Data, Log, Table, arrange, count, el, fill, number, say } = ccgbo;
   const { LAYERS, Plot, blank, importance, map, overTime, parallel, progress, slice } = ccgbo.plots;
 
   function card(span, title, note, ...children) {
@@ -191,7 +191,7 @@ Object.assign(ccgbo, (() => {
     }
   }
 
-  function build(root, { before = [], after = [] } = {}) {
+  function build(root, { before = [], after = [], edit = null } = {}) {
     const tilesNode = el("div", { class: "tiles", "aria-label": "summary" });
     const settingsBody = el("tbody"), storyNode = el("div");
     const settingsNode = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "best and recommended settings" },
@@ -203,7 +203,7 @@ Object.assign(ccgbo, (() => {
       parallel: new Plot("all trials in parallel coordinates", "tall"),
       importance: new Plot("importance of each parameter", "tall"),
     };
-    const mapView = new MapView(), slices = new Slices(), table = new Table();
+    const mapView = new MapView(), slices = new Slices(), table = new Table(edit), log = new Log();
     const thin = el("p", { class: "note thinned", role: "note" }), overTimeNote = el("p", { class: "note" }), guidance = el("div");
     fill(root, tilesNode, thin, el("div", { class: "grid views" },
       ...before,
@@ -218,6 +218,7 @@ Object.assign(ccgbo, (() => {
         guidance, slices.node),
       card(12, "All evaluations", "One line per trial, the best darkest.", plots.parallel.node),
       card(12, "All trials", null, table.node),
+      card(12, "Changed by hand", null, log.node),
       ...after
     ));
     return (study, analysis) => {
@@ -239,6 +240,7 @@ Object.assign(ccgbo, (() => {
       mapView.update(data);
       slices.update(data);
       table.update(data);
+      log.update(data);
       return data;
     };
   }
