@@ -52,6 +52,7 @@ ccgbo.Bench = (() => {
         el("details", { id: "enqueue" }, el("summary", null, "Put a point of your own in line"), this.queue),
         el("details", { id: "more" }, el("summary", null, "Tell a point that was evaluated elsewhere"), this.elsewhere),
         this.spaceForm.node, this.sheet.node);
+      this.node.classList.add("by-hand");
     }
 
     ask() {

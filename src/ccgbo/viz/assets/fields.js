@@ -164,7 +164,7 @@ ccgbo.fields = (() => {
   function twice({ label, title, question, yes, why, reason }, act) {
     const input = why ? textInput({ size: "18", "aria-label": why, placeholder: reason || "why (optional)" }) : null;
     const sure = el("button", { type: "button", class: "danger" }, yes);
-    const panel = el("div", { class: "sure controls", hidden: true }, el("span", null, question), input, sure);
+    const panel = el("div", { class: "sure controls", hidden: true }, question ? el("span", null, question) : null, input, sure);
     const button = el("button", { type: "button", class: "danger", "aria-label": title, "aria-expanded": "false" }, label);
     const open = (wanted) => {
       panel.hidden = !wanted;

@@ -23,12 +23,12 @@ ccgbo.Log = (() => {
       fill(this.body, ...events.map((event) => this.line(event)));
     }
     line({ at, who, action, trial, changes, note }) {
-      const parts = [...changes, ...(note ? [changes.length ? `(${note})` : note] : [])];
+      const said = changes.join(", ").replaceAll(" -> ", " → ");
       return el("tr", null,
         el("td", null, el("time", { datetime: new Date(1000 * at).toISOString() }, clock(at))),
         el("td", null, who),
         el("td", null, trial === null ? action : `${action} trial ${trial}`),
-        el("td", null, ...parts.map((text) => el("div", null, text.replaceAll(" -> ", " → ")))));
+        el("td", null, [said, note && (said ? `(${note})` : note)].filter(Boolean).join(" ")));
     }
   }
 

@@ -10,7 +10,8 @@ ccgbo.Sheet = (() => {
   class Sheet {
     constructor(desk) {
       this.desk = desk;
-      this.file = el("input", { type: "file", id: "sheet-file", accept: ".csv,.tsv,.txt,.xlsx", onchange: () => this.send(true) });
+      this.file = el("input", { type: "file", id: "sheet-file", accept: ".csv,.tsv,.txt,.xlsx", onchange: () => this.send(true),
+        onclick: () => this.forget() });  // so that the same file can be chosen again after it was edited
       this.amend = el("input", { type: "checkbox", id: "sheet-amend", onchange: () => this.send(true) });
       this.amendLabel = el("label", { hidden: true }, this.amend, "also amend the changed values");
       this.summary = el("p", { id: "sheet-summary" });
@@ -44,7 +45,8 @@ ccgbo.Sheet = (() => {
       const query = { name: file.name, amend: String(this.amend.checked), dry_run: String(dry) };
       const answer = await doing(this.button, this.desk.say, async () => {
         if (file.size > LARGEST) throw new Error(`The file is too large: ${file.size} bytes, ${LARGEST} at most.`);
-        const found = await this.desk.upload("/api/import", query, file, !dry);
+        const data = await file.arrayBuffer().catch(() => { throw new Error(`${file.name} was changed since it was chosen: choose it again.`); });
+        const found = await this.desk.upload("/api/import", query, data, !dry);
         this.desk.say(dry ? "" : `Imported ${file.name}: ${found.summary}.`);
         return found;
       });
@@ -58,7 +60,7 @@ ccgbo.Sheet = (() => {
       if (plan === null) this.amend.checked = false;
       const does = plan !== null && plan.refused === 0 && plan.told + plan.new + (this.amend.checked ? plan.changed : 0) > 0;
       this.button.disabled = !does;
-      this.summary.textContent = plan === null ? "" : `Importing this file ${does || plan.refused ? "" : "changes nothing: it "}${plan.summary}.`;
+      this.summary.textContent = plan === null ? "" : `${this.file.files[0].name}: ${does || plan.refused ? "" : "changes nothing; "}${plan.summary}.`;
       fill(this.lines, ...(plan === null ? [] : plan.lines).map((line) => el("li", null, line.replaceAll(" -> ", " → "))),
         plan && plan.more ? el("li", null, `and ${plan.more} more rows`) : null,
         plan && plan.refused ? el("li", { class: "bad" }, "Nothing can be imported while rows are refused.") : null);

@@ -146,7 +146,7 @@ ccgbo.SpaceForm = (() => {
     };
     const low = input("low"), high = input("high");
     return {
-      node: el("div", { class: "field" }, el("span", null, p.name), el("span", { class: "pair" }, low, "to", high),
+      node: el("div", { class: "field" }, el("span", null, p.name), el("span", { class: "pair" }, low, el("span", null, "to"), high),
         el("span", { class: "hint" }, [p.type === "int" ? "whole numbers" : "numbers", ...(p.log ? ["on a log scale"] : [])].join(", "))),
       read() {
         const fields = {};

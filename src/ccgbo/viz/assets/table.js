@@ -108,8 +108,9 @@ ccgbo.Table = (() => {
         const why = this.data.trials.why[id];
         const button = why ? el("button", { type: "button", "aria-label": `why suggested? trial ${id}`, onclick: () => this.tell(`Why was trial ${id} suggested?`, why) }, "why suggested?") : null;
         const change = this.edit && el("button", { type: "button", "aria-label": this.edit.name(id), onclick: () => this.edit.act(id) }, "change");
+        if (change) cells[1].append(change);  // beside the state: seen on a phone, too
         const kept = el("span", { class: "kept" });
-        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, kept, error, button, change)), cells, kept, error, more });
+        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, kept, error, button)), cells, kept, error, more });
       }
       const { row, cells, kept, error, more } = this.lines.get(id);
       this.columns.forEach(([key, , get, show], i) => {

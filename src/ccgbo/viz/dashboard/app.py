@@ -172,7 +172,7 @@ class Api:
             return JSONResponse({"toml": None, "why": str(error)})
 
     def export(self, request: Request, name: str) -> Response:
-        with Study(self._path, name=name) as study:
+        with Study(self._path, name=self._followers.get(name).name) as study:
             data, kind, file = made_table(study, request.query_params.get("format", "csv"))
         return Response(data, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{file}"'})
 
