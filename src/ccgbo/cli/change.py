@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,7 +44,7 @@ def change(
     new = load_space(space_file)
     with Study(file, name=name) as study:
         trials, old = study.trials, study.space
-        said = {
+        said: dict[str, Any] = {
             "defaults": assignments("--default", defaults, new),
             "rename": dict(pairs("--rename", rename, old)),
             "fixed": assignments("--fix", fix, old),
