@@ -4,7 +4,7 @@ from functools import cache
 from importlib.resources import files
 
 VIEWS = ("plotly-cartesian.min.js", "base.js", "plots.js", "table.js", "log.js", "views.js")  # in the order they need
-BENCH = ("requests.js", "fields.js", "pending.js", "editor.js", "space_form.js", "sheet.js", "bench.js")  # and work by hand
+BENCH = ("requests.js", "fields.js", "pending.js", "editor.js", "space_form.js", "sheet.js", "bench.js")  # by hand
 
 
 @cache
