@@ -114,7 +114,7 @@ def growth() -> None:
 
 def high_dimension(n: int = 100) -> None:
     problem = get_problem("Levy4_1000")
-    ours = loaded("ccgbo", problem, n, preset="default", high_dimensional=True)
+    ours = loaded("default", problem, n)
     made = {"default": ours, "botorch-logei": loaded("botorch-logei", problem, n)}
     show(f"d = 1000, n = {n} (Levy4_1000)", turns(made, problem, n, 6, warm=1))
 
