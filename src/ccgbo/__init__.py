@@ -15,7 +15,7 @@ from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
-from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
+from ccgbo.engine.settings import PRESETS, Settings
 from ccgbo.errors import (
     CcgboError,
     InfeasibleSpaceError,
@@ -111,7 +111,6 @@ __all__ = [
     "UnknownTrialError",
     "UnsupportedError",
     "__version__",
-    "high_dimensional",
     "list_studies",
     "load_space",
     "lower_weight",
