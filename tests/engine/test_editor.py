@@ -492,3 +492,17 @@ def test_a_frame_shows_what_became_of_the_trials_and_is_taken_back() -> None:
     other = Optimizer(SPACE, **FAST)
     other.tell_many(frame, frame["value"])
     assert [dict(trial.params) for trial in other.trials] == [dict(trial.params) for trial in opt.trials]
+
+
+def test_a_point_beyond_narrowed_bounds_is_no_longer_recommended_nor_the_incumbent() -> None:
+    opt = Optimizer({"x": (0.0, 10.0)}, seed=0)
+    for x in (1.0, 3.0, 5.0, 7.0, 9.0):
+        opt.tell({"x": x}, x)
+    assert opt.recommend().params == {"x": 9.0}
+    opt.change_space({"x": (0.0, 6.0)})
+    assert opt.recommend().params == {"x": 5.0}
+    assert opt.best_params == {"x": 9.0}  # what was seen stays seen
+    state = opt.snapshot()
+    assert opt.observations[state.model.rows[state.best]].params == {"x": 5.0}
+    opt.change_space({"x": (0.0, 0.5)})
+    assert opt.recommend().params == {"x": 9.0}  # nothing within: the best of all

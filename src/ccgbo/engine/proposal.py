@@ -33,7 +33,7 @@ from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
 from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditFactor, credit_factor
 from ccgbo.credit.scores import Scores, score
-from ccgbo.engine.model import Model
+from ccgbo.engine.model import Model, best_row
 from ccgbo.engine.search import Excluded, global_candidates, local_candidates, movable, optimize_acquisition
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import InfeasibleSpaceError
@@ -63,6 +63,11 @@ class State:
     """Points that must not be suggested again."""
     prior: UserPrior | None = None
     """The user's belief about where the optimum is."""
+
+    @property
+    def best(self) -> int:
+        """The row of the best observation by posterior mean."""
+        return best_row(self.model.mean, self.observed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +111,7 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     posterior = with_pending(state, rng)
     U = np.concatenate([U, local_candidates(space, _centres(state, scores), s.tuning.n_local, rng)])
     F = space.features(U)
-    context = Context(posterior, float(model.mean.max()), optima, rng, t, F)
+    context = Context(posterior, float(model.mean[state.best]), optima, rng, t, F)
     base = with_gradient(turn.acquisition.bind(context), space.continuous_columns)
     alpha = base(F)
     weighted, values = weigh(base, alpha, turn.acquisition.codomain, factors, F)  # Eq. (4)
@@ -136,7 +141,7 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
     if gated and proposal.credit is not None:
         plain = proposal.without_credit()
         u = _search(state, plain, rng)
-        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= state.model.mean.max():
+        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= state.model.mean[state.best]:
             return replace(plain, chosen=u)
     return replace(proposal, chosen=_search(state, proposal, rng))
 

@@ -101,6 +101,7 @@ class ModelView:
             proposal = prepare(state, turn, opt.generator())
             self.optima, self.scores = question(state, opt.generator())
         self.model: Model = state.model
+        self.best_row = state.best  # by posterior mean
         self.acts = turn.credited and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
         self.base: BoundAcquisition = proposal.base
         self.weighted: BoundAcquisition = proposal.weighted
