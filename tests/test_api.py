@@ -173,7 +173,37 @@ def test_one_number_is_a_value_in_whatever_it_is_wrapped(value: Any) -> None:
     result = ccgbo.maximize(lambda x: value, {"x": (0.0, 1.0)}, 2, seed=0, progress=False)  # noqa: ARG005
     assert result.best_value == 0.5
     with pytest.raises(ccgbo.UnsupportedError, match="several objectives are out of scope"):
-        ccgbo.maximize(lambda x: [0.5, 1.0], {"x": (0.0, 1.0)}, 2, seed=0, progress=False)  # noqa: ARG005
+        ccgbo.maximize(lambda x: {"a": x, "b": x}, {"x": (0.0, 1.0)}, 2, seed=0, progress=False)
+
+
+def test_an_objective_may_return_readings_or_a_standard_error() -> None:
+    result = ccgbo.maximize(lambda x: [x, x + 1.0], {"x": (0.0, 1.0)}, 3, seed=0, progress=False)
+    assert [t.readings for t in result.trials] == [(t.params["x"], t.params["x"] + 1.0) for t in result.trials]
+    result = ccgbo.minimize(lambda x: (x, 0.5), {"x": (0.0, 1.0)}, 3, seed=0, progress=False)
+    assert [(t.value, t.noise_variance) for t in result.trials] == [(t.params["x"], 0.25) for t in result.trials]
+
+
+def test_points_to_begin_with_are_evaluated_first_and_count() -> None:
+    points = [{"x": 0.25}, {"x": 0.75}]
+    result = ccgbo.maximize(lambda x: x, {"x": (0.0, 1.0)}, 4, x0=points, seed=0, progress=False)
+    assert [dict(t.params) for t in result.trials[:2]] == points
+    assert [t.origin for t in result.trials] == ["enqueued", "enqueued", "design", "design"]
+    one = ccgbo.minimize(lambda x: x, {"x": (0.0, 1.0)}, 1, x0={"x": 0.5}, seed=0, progress=False)
+    assert one.best_params == {"x": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("x0", "error", "message"),
+    [
+        ([0.5], ccgbo.SettingError, r"x0 must be None or a list of points, .* got \[0.5\]"),
+        ("x", ccgbo.SettingError, "x0 must be None or a list of points, .* got 'x'"),
+        ([{"x": 2.0}], ccgbo.ParamsError, r"params must be a point of the space, got {'x': 2.0}: x must be"),
+        ([{}], ccgbo.ParamsError, "must have a value for 'x'"),
+    ],
+)
+def test_points_to_begin_with_are_refused_by_name(x0: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        ccgbo.maximize(lambda x: x, {"x": (0.0, 1.0)}, 3, x0=x0, progress=False)
 
 
 def test_a_prior_that_raises_is_named() -> None:

@@ -316,7 +316,9 @@ def test_an_unknown_keyword_lists_every_one_there_is() -> None:
 
 def test_points_to_begin_with_are_pointed_to() -> None:
     with pytest.raises(ccgbo.SettingError, match="no setting 'x0': points to begin with are given by "):
-        run_maximize(x0=[0.1, 0.2])
+        Optimizer(BOX, x0=[{"x": 0.1, "y": 0.2}])  # type: ignore[call-arg]
+    with pytest.raises(ccgbo.SettingError, match="no setting 'initial_points': did you mean 'x0'"):
+        run_maximize(initial_points=[{"x": 0.1, "y": 0.2}])
 
 
 @pytest.mark.parametrize("call", [lambda **k: Optimizer(BOX, **k), run_maximize])
@@ -371,6 +373,9 @@ def test_the_entry_points_show_their_options_to_editors(entry: Any) -> None:
     )
 
 
+BY_HAND = ["tell", "tell_many", "enqueue", "register", "amend", "drop", "restore", "abandon", "annotate"]
+
+
 @pytest.mark.parametrize(
     ("documented", "signature"),
     [
@@ -379,7 +384,7 @@ def test_the_entry_points_show_their_options_to_editors(entry: Any) -> None:
         (ccgbo.Study, ccgbo.Study.__init__),
         (ccgbo.Optimizer, ccgbo.Optimizer.__init__),
         (ccgbo.Optimizer.ask, ccgbo.Optimizer.ask),
-        (ccgbo.Optimizer.tell, ccgbo.Optimizer.tell),
+        *[(getattr(Optimizer, name), getattr(Optimizer, name)) for name in (*BY_HAND, "change_space")],
     ],
 )
 def test_help_documents_every_argument(documented: Any, signature: Any) -> None:

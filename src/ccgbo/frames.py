@@ -1,8 +1,10 @@
 """Trials as a DataFrame: one form, which ``tell_many`` and ``import_table`` take back.
 
-    id, state, value, noise_variance, origin, asked_at, told_at, error, params_<name> for each parameter
+    id, state, value, noise_variance, readings, dropped, origin, asked_at, told_at, error, note, tags,
+    params_<name> for each parameter
 
-A parameter that is inactive in a trial has an empty cell. Only a study knows the two times.
+A parameter that is inactive in a trial has an empty cell, as have readings, note and tags where there are none.
+Readings and tags are lists. Only a study knows the two times.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from ccgbo.errors import MissingExtraError
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("id", "state", "value", "noise_variance", "origin", "asked_at", "told_at", "error")
+COLUMNS = (
+    "id", "state", "value", "noise_variance", "readings", "dropped", "origin", "asked_at", "told_at", "error", "note",
+    "tags",
+)  # fmt: skip
 PREFIX = "params_"
 
 
@@ -24,7 +29,8 @@ def flat_row(
     trial: Mapping[str, Any], *, asked_at: float | None = None, told_at: float | None = None
 ) -> dict[str, Any]:
     """A row of the table from a trial as plain data, and the seconds since 1970 at which it was asked and told."""
-    fields = {**trial, **times(asked_at, told_at)}
+    said = {name: trial["attributes"].get(name) or None for name in ("note", "tags")}
+    fields = {**trial, **said, "readings": trial["readings"] or None, **times(asked_at, told_at)}
     params = {f"{PREFIX}{name}": value for name, value in trial["params"].items()}
     return {name: fields[name] for name in COLUMNS} | params
 

@@ -17,7 +17,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -101,6 +101,16 @@ def annotate(trial: Trial, attributes: Mapping[str, Any]) -> Trial:
 
 
 # -- settings
+
+
+def check_points(points: Iterable[Any], space: Space) -> list[dict[str, Any]]:
+    """Points to be evaluated, canonical; refuses one that is none of the space."""
+    checked = []
+    for point in points:
+        if (why := space.outside(point)) is not None:
+            raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
+        checked.append(space.canonical(point))
+    return checked
 
 
 def used_params(trial: Trial, params: Any, space: Space) -> dict[str, Any]:

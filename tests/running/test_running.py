@@ -205,7 +205,7 @@ def test_an_exception_is_raised_on_demand_after_it_was_recorded() -> None:
 def test_a_value_that_is_no_number_is_a_failure_and_several_values_stop_the_run() -> None:
     assert all(t.state == "failed" for t in quiet(memory(3), lambda x, y: float("nan")).trials)  # noqa: ARG005
     with pytest.raises(ccgbo.UnsupportedError, match="several objectives are out of scope"):
-        quiet(memory(3), lambda x, y: (x, y))
+        quiet(memory(3), lambda x, y: {"x": x, "y": y})
 
 
 # -- an objective that is wrong itself
@@ -429,6 +429,32 @@ def test_a_run_stops_at_its_target() -> None:
     assert all((t.value or 0.0) < -0.05 for t in result.trials[:-1])
     down = MemorySource(ccgbo.Optimizer(SPACE, direction="minimize", seed=0), 50)
     assert quiet(down, lambda x, y: -f(x, y), target=0.05).best_value <= 0.05
+
+
+def test_a_trial_that_is_abandoned_while_it_runs_does_not_count() -> None:
+    source = memory(6)
+
+    def give_up_the_next(opt: ccgbo.Optimizer, trial: ccgbo.Trial) -> None:
+        if trial.id == 2:
+            opt.abandon(next(t for t in opt.pending if t.id > 2))
+
+    result = quiet(source, f, n_workers=2, callback=give_up_the_next)
+    states = [t.state for t in result.trials]
+    assert (states.count("complete"), states.count("abandoned"), len(states)) == (6, 1, 7)
+    assert source.tally().done == 6
+
+
+def test_what_a_callback_drops_is_not_the_best_any_more() -> None:
+    def drop_the_first(opt: ccgbo.Optimizer, trial: ccgbo.Trial) -> None:
+        if trial.id == 0:
+            opt.drop(trial)
+
+    first = iter([5.0])
+    source = memory(4)
+    result = quiet(source, lambda x, y: next(first, f(x, y)), callback=drop_the_first)
+    assert result.best_value < 5.0
+    assert source.tally().best == result.best_value
+    assert repr(result).startswith("Result: 3 trials, 1 dropped (all trials done)")
 
 
 def test_a_study_that_has_its_target_does_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from ccgbo.engine.reader import OptimizerReader
-from ccgbo.errors import ParamsError
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Event, Trial
 from ccgbo.revisions import (
@@ -19,6 +18,7 @@ from ccgbo.revisions import (
     annotate,
     attributes_of,
     change_event,
+    check_points,
     drop,
     event,
     restore,
@@ -49,11 +49,8 @@ class OptimizerEditor(OptimizerReader):
         note
             What to remember about them.
         """
-        points = [params] if isinstance(params, Mapping) else list(params)
         attributes = attributes_of(note)
-        for point in points:
-            if (why := self.space.outside(point)) is not None:
-                raise ParamsError(f"params must be a point of the space, got {point!r}: {why}")
+        points = check_points([params] if isinstance(params, Mapping) else params, self.space)
         trials = [self._enqueue(point, attributes) for point in points]
         return trials[0] if isinstance(params, Mapping) else trials
 
@@ -82,9 +79,9 @@ class OptimizerEditor(OptimizerReader):
         value: Any = None,
         *,
         failed: bool = False,
-        params: Mapping[str, Any] | None = None,
         noise_variance: float | None = None,
         error: str | None = None,
+        params: Mapping[str, Any] | None = None,
         note: str | None = None,
         tags: Sequence[str] | None = None,
         attributes: Mapping[str, Any] | None = None,
@@ -100,14 +97,18 @@ class OptimizerEditor(OptimizerReader):
             ``params`` are corrected.
         failed
             That the evaluation gave no value; then ``value`` is left out.
-        params
-            The settings that were really used, as far as they are others; they may lie outside the bounds.
         noise_variance
             The variance of the value's error, where it is known.
         error
             Why it failed.
-        note, tags, attributes
-            What to remember about it, see ``annotate``.
+        params
+            The settings that were really used, as far as they are others; they may lie outside the bounds.
+        note
+            Anything to remember about the trial.
+        tags
+            Words to find it by.
+        attributes
+            More to keep with it, by name: plain data as JSON has it.
         """
         known = self._history.find(trial)
         keeps = value is None and not failed and params is not None

@@ -166,10 +166,10 @@ class Optimizer(OptimizerEditor):
         trial: Trial | int | Mapping[str, Any],
         value: Any = None,
         *,
-        params: Mapping[str, Any] | None = None,
         failed: bool = False,
         noise_variance: float | None = None,
         error: str | None = None,
+        params: Mapping[str, Any] | None = None,
         note: str | None = None,
         tags: Sequence[str] | None = None,
         attributes: Mapping[str, Any] | None = None,
@@ -184,17 +184,21 @@ class Optimizer(OptimizerEditor):
             A trial that was asked for, its id, or the params of a point evaluated elsewhere.
         value
             The value of the objective there: a number, a list of readings, or a tuple (value, standard_error).
-        params
-            The settings that were really used, as far as they are others than those asked for; they may lie outside
-            the bounds.
         failed
             That the evaluation gave no value; then ``value`` is left out.
         noise_variance
             The variance of the value's error, where it is known.
         error
             Why it failed.
-        note, tags, attributes
-            What to remember about it: a text, a list of texts, and anything else by name, as plain data.
+        params
+            The settings that were really used, as far as they are others than those asked for; they may lie outside
+            the bounds.
+        note
+            Anything to remember about the trial.
+        tags
+            Words to find it by.
+        attributes
+            More to keep with it, by name: plain data as JSON has it.
         """
         h, said = self._history, attributes_of(note, tags, attributes)
         if isinstance(trial, Mapping):

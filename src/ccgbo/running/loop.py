@@ -7,7 +7,7 @@ study in a file (``sources.py``), one process and any ``concurrent.futures.Execu
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def run(
     source: Source,
     f: Callable[..., Any],
     *,
-    x0: Any = None,  # points to begin with
+    x0: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,  # points to begin with
     n_workers: int | None = None,  # evaluations at a time; None is 1, or the size of the executor
     executor: Executor | None = None,  # None: this thread for one worker, threads for several
     timeout: Any = None,  # seconds, or "30min"; then no new trial is started
