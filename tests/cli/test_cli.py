@@ -401,7 +401,7 @@ def wait_for(path: Path) -> int:
 # -- export, import
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "json", "parquet"])
 def test_an_exported_study_can_be_imported(folder: Path, here: Any, kind: str) -> None:
     with study_in(folder, 5) as study:
         study.tell(study.ask(), failed=True, error="boom")
@@ -450,6 +450,63 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
     assert len(ccgbo.Study(folder / "tune.db").trials) == 1
 
 
+def test_a_table_that_comes_back_is_shown_then_told_then_amended(folder: Path, here: Any) -> None:
+    with study_in(folder, 2) as study:
+        trial = study.ask()
+        first = study.trials[0].value
+    (folder / "back.csv").write_text(f"id;value;x\n0;9,5;\n1;;\n{trial.id};0,25;0,125\n")
+    asked = trial.params["x"]
+    lines = [
+        f"  row 3, trial 2: x {asked} -> 0.125, state pending -> complete, value 0.25",
+        f"  row 1, trial 0: value {first} -> 9.5",
+        "what changed is left as it was told: --amend takes it over",
+    ]
+    out, _ = here("import", "tune.db", "back.csv", "--dry-run")
+    assert out.splitlines() == [
+        "study 'default': would tell 1 pending trial (1 with other settings than asked), skip 1 unchanged, add 0 new, "
+        "leave 1 changed",
+        *lines,
+    ]
+    out, _ = here("import", "tune.db", "back.csv")
+    assert out.splitlines()[0].startswith("study 'default': told 1 pending trial (1 with other settings than asked), ")
+    assert out.splitlines()[1:] == lines
+    out, _ = here("import", "tune.db", "back.csv", "--amend")
+    assert out.splitlines() == [
+        "study 'default': told 0 pending trials, skipped 2 unchanged, added 0 new, amended 1 changed",
+        lines[1],
+    ]
+    out, _ = here("import", "tune.db", "back.csv", "--amend")
+    assert out == "study 'default': told 0 pending trials, skipped 3 unchanged, added 0 new\n"
+    with ccgbo.Study(folder / "tune.db") as study:
+        assert [study.trials[0].value, study.trials[2].value, study.trials[2].params["x"]] == [9.5, 0.25, 0.125]
+        assert [(e.action, e.trial_id) for e in study.log()] == [("tell", 2), ("amend", 0)]
+
+
+def test_a_dry_run_of_a_table_with_mistakes_lists_them_and_fails(folder: Path, here: Any) -> None:
+    study_in(folder, 1).close()
+    (folder / "bad.csv").write_text("id,value\n0,hot\n7,1\n")
+    out, _ = here("import", "tune.db", "bad.csv", "--dry-run", code=1)
+    assert out.splitlines() == [
+        "study 'default': would tell 0 pending trials, skip 0 unchanged, add 0 new, refuse 2",
+        "  row 1: value must be a number, got 'hot'.",
+        "  row 2: there must be the params, or the id of a trial, got id 7.",
+    ]
+    _, err = here("import", "tune.db", "bad.csv", code=1)
+    assert err.startswith("error: row 1: value must be a number, got 'hot'. row 2: ")
+    assert err.endswith(" Nothing was imported.\n")
+
+
+def test_rows_without_ids_and_other_dialects_on_the_command_line(folder: Path, here: Any) -> None:
+    study_in(folder, 2).close()
+    here("export", "tune.db", "eu.csv", "--dialect", "semicolon")
+    assert (folder / "eu.csv").read_text("utf-8-sig").startswith("id;state;value;")
+    assert "skipped 2 unchanged" in here("import", "tune.db", "eu.csv")[0]
+    assert "skipped 2 unchanged" in here("import", "tune.db", "eu.csv", "--no-ids")[0]
+    assert "added 2 new" in here("import", "tune.db", "eu.csv", "--no-ids", "--allow-duplicates")[0]
+    assert here("export", "tune.db", "-", "--dialect", "tab")[0].startswith("id\tstate\tvalue")
+    assert "xlsx is not text" in here("export", "tune.db", "-", "--format", "xlsx", code=2)[1]
+
+
 # -- wrong usage
 
 
@@ -471,7 +528,7 @@ def test_a_foreign_table_is_imported_by_its_column_names(folder: Path, here: Any
         (["run", "tune.db", "-n", "5"], 2, "Missing argument 'COMMAND...'"),
         (["run", "tune.db", "-n", "5", "--", "echo", "{lr}"], 1, "{lr} in '{lr}' must be a parameter of the space"),
         (["run", "tune.db", "-n", "5", "--value-regex", "(", "--", "echo"], 1, "must be a regular expression"),
-        (["export", "tune.db", "out.xls"], 1, "format must be one of ['csv', 'json', 'parquet'], got 'xls'"),
+        (["export", "tune.db", "out.xls"], 1, "format must be one of ['csv', 'xlsx', 'json', 'parquet'], got 'xls'"),
         (["import", "tune.db"], 2, "give either a TABLE or --optuna"),
         (["import", "tune.db", "nowhere.csv"], 1, "cannot read 'nowhere.csv'"),
     ],

@@ -253,15 +253,39 @@ def test_an_id_and_a_value_are_enough(lab: ccgbo.Study, tmp_path: Path) -> None:
         import_table(lab, [{"id": "four", "value": 1.0}])
 
 
-def test_what_was_told_cannot_be_changed_by_a_table_and_nothing_is_imported(lab: ccgbo.Study, tmp_path: Path) -> None:
+def test_what_was_told_is_shown_and_changed_only_if_asked_for(lab: ccgbo.Study, tmp_path: Path) -> None:
     before = lab.trials
     filled(lab, tmp_path / "lab.csv", {"1": "99.0", "3": "1.5"})
-    with pytest.raises(ccgbo.TellError, match=r"it would change trial 1 from \S+ to 99\.0 \(row 2\)\.") as caught:
-        import_file(lab, tmp_path / "lab.csv")
-    assert "nothing was imported" in str(caught.value)
-    assert lab.trials == before
-    with pytest.raises(ccgbo.TellError, match=r"trial 3 from 1\.0 to 2\.0 \(row 2\)"):
-        import_table(lab, [{"id": 3, "value": 1.0}, {"id": 3, "value": 2.0}])
+    plan = import_file(lab, tmp_path / "lab.csv")
+    assert str(plan) == (
+        "told 1 pending trial, skipped 2 unchanged, added 0 new, left 1 changed, left 1 without a value"
+    )
+    assert plan.details() == [f"row 2, trial 1: value {before[1].value} -> 99.0"]
+    assert (plan.changed[0].before, plan.changed[0].after.value) == (before[1], 99.0)
+    assert lab.trials[1] == before[1]
+    assert lab.trials[3].value == 1.5
+    plan = import_file(lab, tmp_path / "lab.csv", amend=True)
+    assert str(plan) == (
+        "told 0 pending trials, skipped 3 unchanged, added 0 new, amended 1 changed, left 1 without a value"
+    )
+    assert lab.trials[1].value == 99.0
+    assert plan.trials == (lab.trials[1],)
+    with pytest.raises(ccgbo.TellError, match=r"^row 2: row 1 says something else of trial 4\. Nothing"):
+        import_table(lab, [{"id": 4, "value": 1.0}, {"id": 4, "value": 2.0}])
+    assert lab.trials[4].state == "pending"
+
+
+def test_a_dry_run_says_it_before(lab: ccgbo.Study, tmp_path: Path) -> None:
+    before = lab.trials
+    filled(lab, tmp_path / "lab.csv", {"1": "99.0", "3": "1.5"})
+    plan = import_file(lab, tmp_path / "lab.csv", dry_run=True, amend=True)
+    assert str(plan) == (
+        "would tell 1 pending trial, skip 2 unchanged, add 0 new, amend 1 changed, leave 1 without a value"
+    )
+    filled(lab, tmp_path / "lab.csv", {"1": "99.0", "3": "warm"})
+    plan = import_file(lab, tmp_path / "lab.csv", dry_run=True)
+    assert str(plan).endswith("leave 1 changed, leave 1 without a value, refuse 1")
+    assert plan.details()[-1] == "row 4: value must be a number, got 'warm'."
     assert lab.trials == before
 
 
@@ -275,14 +299,34 @@ def test_rows_without_an_id_are_added_once(lab: ccgbo.Study, tmp_path: Path) -> 
     assert [t.value for t in lab.trials[5:]] == [1.0, 1.0, 2.0, 2.5]
 
 
-def test_the_same_id_with_other_params_is_another_point(lab: ccgbo.Study) -> None:
-    """A file of another study, whose ids mean nothing here."""
-    before = lab.trials
-    row = {"id": 3, "t": 33.0, "catalyst": True, "value": 1.0}
-    assert str(import_table(lab, [row])) == "told 0 pending trials, skipped 0 unchanged, added 1 new"
+def test_other_params_in_the_row_of_a_pending_trial_are_what_was_really_used(lab: ccgbo.Study) -> None:
+    asked = lab.trials[3].params
+    row = {"id": 3, "t": 91.5, "catalyst": not asked["catalyst"], "value": 1.0}  # beyond the bounds, as it was
+    plan = import_table(lab, [row])
+    assert str(plan).startswith("told 1 pending trial (1 with other settings than asked), skipped 0 unchanged")
+    assert plan.details() == [
+        f"row 1, trial 3: t {asked['t']} -> 91.5, catalyst {'yes -> no' if asked['catalyst'] else 'no -> yes'}"
+        ", state pending -> complete, value 1.0"
+    ]
+    assert lab.trials[3].params == {"t": 91.5, "catalyst": not asked["catalyst"]}
     assert str(import_table(lab, [row])) == "told 0 pending trials, skipped 1 unchanged, added 0 new"
-    assert lab.trials[:5] == before
-    assert lab.trials[5].params == {"t": 33.0, "catalyst": True}
+    with pytest.raises(ccgbo.TellError, match=r"row 1: t must be a number"):
+        import_table(lab, [{"id": 4, "t": "hot", "value": 1.0}])
+    import_table(lab, [{"id": 4, "t": 50.5, "value": 1.0}])  # only what differs
+    assert lab.trials[4].params == {"t": 50.5, "catalyst": lab.trials[4].params["catalyst"]}
+
+
+def test_a_table_of_another_study_has_ids_that_mean_nothing_here(lab: ccgbo.Study, tmp_path: Path) -> None:
+    before = lab.trials
+    with ccgbo.Study(tmp_path / "other.db", lab.space, seed=5) as other:
+        other.ask()
+        for trial in other.ask(4):
+            other.tell(trial, trial.params["t"])
+        frame = other.to_dataframe()
+        for _ in range(2):
+            import_table(lab, frame)
+            assert lab.trials[:5] == before
+            assert told(lab.trials[5:]) == told(other.trials[1:])
 
 
 def test_a_spreadsheet_that_rounds_changes_nothing(lab: ccgbo.Study) -> None:
@@ -356,7 +400,7 @@ def test_a_table_without_values_and_files_that_are_none_are_refused(study: ccgbo
         with pytest.raises(ccgbo.SettingError, match=f"{name}' is not valid"):
             import_file(study, tmp_path / name)
     (tmp_path / "wide.csv").write_text("x,value\n0.5,1,2\n")
-    with pytest.raises(ccgbo.TellError, match="row 1: there are more cells than columns"):
+    with pytest.raises(ccgbo.TellError, match=r"row 1: there are more cells than columns: '2'"):
         import_file(study, tmp_path / "wide.csv")
     with pytest.raises(ccgbo.SettingError, match=r"cannot write '.*nowhere/x.csv': No such file"):
         export_study(study, tmp_path / "nowhere" / "x.csv")

@@ -14,7 +14,6 @@ import click
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.cli.table import table
 from ccgbo.engine.settings import PRESETS
-from ccgbo.errors import StudyNotFoundError
 from ccgbo.space import load_space
 from ccgbo.storage import delete_study, list_studies
 from ccgbo.study import Study
@@ -87,65 +86,6 @@ def list_(file: Path, as_json: bool) -> None:
 
 def _local(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).isoformat(sep=" ", timespec="minutes")
-
-
-@click.command()
-@study_arguments
-@click.argument("output", type=click.Path(dir_okay=False, allow_dash=True, path_type=str))
-@click.option("--format", "kind", type=click.Choice(["csv", "json", "parquet"]), help="Instead of the suffix's.")
-def export(file: Path, name: str | None, output: str, kind: str | None) -> None:
-    """Write the trials to OUTPUT, a .csv, .json or .parquet file; - prints CSV or JSON."""
-    from ccgbo.study.transfer import export_study, to_csv, to_json
-
-    if output == "-" and kind == "parquet":
-        raise click.UsageError("Parquet is not text: give a file.")
-    with Study(file, name=name) as study:
-        if output == "-":
-            click.echo(to_json(study) if kind == "json" else to_csv(study), nl=False)
-        else:
-            n = export_study(study, output, format=kind)
-            click.echo(f"wrote {count(n, 'trial')} to {output}")
-
-
-@click.command("import")
-@study_arguments
-@click.argument("table_file", metavar="[TABLE]", type=FILE, required=False)
-@click.option("--format", "kind", type=click.Choice(["csv", "json", "parquet"]), help="Instead of the suffix's.")
-@click.option("--value", default="value", show_default=True, help="The column with the value.")
-@click.option("--optuna", metavar="ADDRESS", help="Of an Optuna storage, such as sqlite:///old.db.")
-@click.option("--optuna-study", help="Its study, where it has several.")
-def import_(
-    file: Path,
-    name: str | None,
-    table_file: Path | None,
-    kind: str | None,
-    value: str,
-    optuna: str | None,
-    optuna_study: str | None,
-) -> None:
-    """Tell a study the values of TABLE, or of an Optuna study.
-
-    TABLE is a .csv, .json or .parquet file with a column for each parameter and one for the value. A study that does
-    not exist yet is created from the Optuna study's own space.
-    """
-    from ccgbo.study.transfer import import_file, import_optuna, load_optuna, space_of_optuna
-
-    if (table_file is None) == (optuna is None):
-        raise click.UsageError("give either a TABLE or --optuna.")
-    if table_file is not None:
-        with Study(file, name=name) as study:
-            imported = import_file(study, table_file, format=kind, value=value)
-    else:
-        assert optuna is not None
-        source = load_optuna(optuna, optuna_study)
-        try:
-            study = Study(file, name=name)
-        except StudyNotFoundError:
-            direction = source.direction.name.lower()
-            study = Study(file, space_of_optuna(source), name=name, direction=direction)  # type: ignore[arg-type]
-        with study:
-            imported = import_optuna(study, source)
-    click.echo(f"study {printable(repr(study.name))}: {imported}")
 
 
 @click.command()

@@ -177,8 +177,9 @@ def tell(
 
 def settle(unit: Unit, known: Trial, changed: Trial) -> Trial:
     """The outcome of a pending trial, or a trial that is amended."""
-    if known.state != "pending":
-        return replace_known(unit, "amend", known, changed)
+    if known.state != "pending" or changed.state in ("pending", "abandoned"):
+        action = "abandon" if changed.state == "abandoned" else "amend"
+        return replace_known(unit, action, known, changed)
     if dict(known.params) != dict(changed.params):
         unit.record(event("tell", known, replace(known, params=changed.params)))
     return unit.revise(changed)

@@ -1,32 +1,34 @@
-"""Trials in and out of a study: CSV, JSON, Parquet, DataFrames, and Optuna studies.
+"""Trials in and out of a study: CSV, Excel, JSON, Parquet, DataFrames, and Optuna studies.
 
-A table has the columns id, state, value, noise_variance, origin, asked_at, told_at, error and ``params_<name>`` for
-each parameter, empty where it is inactive; cells.py says how choices are written. Any table with columns named after
-the parameters and ``value`` can be imported, and one with ``id`` and ``value`` tells the trials of those ids.
+A table has the columns of ``ccgbo.frames``, ``params_<name>`` for each parameter, empty where it is inactive; cells.py
+says how choices and texts are written. Any table with columns named after the parameters and ``value`` can be imported,
+and one with ``id`` and ``value`` tells the trials of those ids; planning.py says what becomes of its rows.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ccgbo.engine.settings_io import storable_space
-from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
+from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.files import replacing
-from ccgbo.frames import COLUMNS, times
-from ccgbo.space import Categorical, Parameter, Space
-from ccgbo.space.shorthand import from_optuna
-from ccgbo.study.cells import guard, is_missing, spell
-from ccgbo.study.importing import Imported, import_table
+from ccgbo.frames import COLUMNS, PREFIX, flat_row, frame_of, times
+from ccgbo.space import Space
+from ccgbo.study.importing import import_table, take_in
+from ccgbo.study.optuna_studies import import_optuna, load_optuna, space_of_optuna
+from ccgbo.study.planning import Change, Plan
+from ccgbo.study.sheets import SEPARATORS, Dialect, csv_text, for_parquet, read_csv, read_excel, write_excel
 from ccgbo.study.study import Study
+from ccgbo.study.table_rows import ATTRIBUTE
 
 __all__ = [
-    "Imported",
+    "Change",
+    "Plan",
     "check_format",
     "export_study",
     "import_file",
@@ -38,37 +40,58 @@ __all__ = [
     "to_json",
 ]
 
-if TYPE_CHECKING:
-    import optuna
-
-FORMATS = ("csv", "json", "parquet")
+FORMATS = ("csv", "xlsx", "json", "parquet")
+ALIASES = {"tsv": "csv", "txt": "csv"}
 
 
 # -- out
 
 
-def export_study(study: Study, path: str | os.PathLike[str], *, format: str | None = None) -> int:
-    """Write every trial to a file, by default in the format of its suffix; how many there were."""
+def export_study(
+    study: Study, path: str | os.PathLike[str], *, format: str | None = None, dialect: Dialect | None = None
+) -> int:
+    """Write every trial to a file; how many there were.
+
+    Parameters
+    ----------
+    study
+        Whose trials.
+    path
+        The file; one that is there is replaced when all is written.
+    format
+        "csv", "xlsx", "json" or "parquet"; None takes the suffix of the path.
+    dialect
+        Of CSV: "comma", "semicolon" with decimal commas, as Excel expects in much of Europe, or "tab"; None is "comma",
+        and "tab" for a .tsv file.
+    """
     path = Path(path)
-    kind = format or path.suffix.lstrip(".").lower()
-    check_format(kind)
+    suffix = path.suffix.lstrip(".").lower()
+    kind = _kind(format, suffix)
+    separated = dialect or ("tab" if format is None and suffix == "tsv" else "comma")
+    if separated not in SEPARATORS or (dialect is not None and kind != "csv"):
+        raise SettingError(f"dialect must be one of {list(SEPARATORS)}, for CSV only, got {dialect!r} for {kind}.")
     try:
         with replacing(path) as draft:
             if kind == "parquet":
                 return _write_parquet(study, draft)
-            draft.write_bytes((to_csv(study) if kind == "csv" else to_json(study)).encode("utf-8", "surrogatepass"))
+            if kind == "xlsx":
+                rows = _rows(study)
+                return write_excel(rows, _columns(rows, study.space), study.space, draft)
+            text = to_csv(study, separated) if kind == "csv" else to_json(study)
+            mark = "\ufeff" if kind == "csv" and separated == "semicolon" else ""  # else Excel takes it for no Unicode
+            draft.write_bytes((mark + text).encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise SettingError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
     return len(study.trials)
 
 
 def _write_parquet(study: Study, path: Path) -> int:
-    frame = study.to_dataframe()
-    for name, parameter in study.space.items():
-        if isinstance(parameter, Categorical) and not _one_type(parameter):
-            column = f"params_{name}"
-            frame[column] = [None if is_missing(c) and c != "" else spell(parameter, c) for c in frame[column]]
-    frame["error"] = [None if is_missing(e) else e.encode("utf-8", "backslashreplace").decode() for e in frame["error"]]
+    rows = _rows(study)
+    frame = frame_of(rows, study.space)
+    for column in _columns(rows, study.space):
+        if column.startswith(ATTRIBUTE):
+            frame[column] = [row.get(column) for row in rows]
+    frame = for_parquet(frame, study.space)
     try:
         frame.to_parquet(path, index=False)
     except ImportError:
@@ -81,24 +104,31 @@ def check_format(kind: str) -> None:
         raise SettingError(f"format must be one of {list(FORMATS)}, got {kind!r}.")
 
 
-def to_csv(study: Study) -> str:
+def _kind(format: str | None, suffix: str) -> str:
+    kind = format or ALIASES.get(suffix, suffix)
+    check_format(kind)
+    return kind
+
+
+def to_csv(study: Study, dialect: Dialect = "comma") -> str:
     """The table as text; no cell of it is a formula to a spreadsheet."""
-    columns = [*COLUMNS, *(f"params_{name}" for name in study.space)]
-    choices = {f"params_{name}": p for name, p in study.space.items() if isinstance(p, Categorical)}
-    lines = [_line(columns)]
-    for row in study.table_rows():
-        for column in row.keys() & choices.keys():
-            cell = spell(choices[column], row[column])
-            row[column] = guard(cell) if isinstance(row[column], str) else cell
-        row["error"] = None if row["error"] is None else guard(row["error"])
-        lines.append(_line([row.get(column) for column in columns]))
-    return "".join(lines)
+    rows = _rows(study)
+    return csv_text(rows, _columns(rows, study.space), study.space, dialect)
 
 
-def _line(cells: list[Any]) -> str:
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\r\n").writerow(cells)  # only then is a cell with a lone \r put in quotes
-    return out.getvalue().removesuffix("\r\n") + "\n"
+def _rows(study: Study) -> list[dict[str, Any]]:
+    """The rows of the table, with a column for each attribute that a trial has."""
+    return [
+        flat_row(record.trial.to_dict(), asked_at=record.asked_at, told_at=record.told_at)
+        | {f"{ATTRIBUTE}{n}": v for n, v in record.trial.attributes.items() if n not in COLUMNS}
+        for record in study.records()
+    ]
+
+
+def _columns(rows: Iterable[Mapping[str, Any]], space: Space) -> list[str]:
+    params = [f"{PREFIX}{name}" for name in space]
+    others = dict.fromkeys(column for row in rows for column in row if column not in COLUMNS)
+    return [*COLUMNS, *(column for column in others if column not in params), *params]
 
 
 def to_json(study: Study) -> str:
@@ -107,33 +137,73 @@ def to_json(study: Study) -> str:
     return json.dumps(head | {"trials": trials}, indent=2) + "\n"
 
 
-def _one_type(parameter: Categorical) -> bool:
-    """Whether a column with a type holds every choice as it is: all booleans or all numbers, and no cell empty."""
-    types = {type(choice) for choice in parameter.choices}
-    small = all(not isinstance(choice, int) or abs(choice) < 2**63 for choice in parameter.choices)
-    return parameter.active_if is None and small and types in ({bool}, {int}, {float})
-
-
 # -- in
 
 
 def import_file(
-    study: Study, path: str | os.PathLike[str], *, format: str | None = None, value: str = "value"
-) -> Imported:
-    """Tell a study the outcomes of a CSV, JSON or Parquet file, all or none; a file that was imported changes nothing.
+    study: Study,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    value: str = "value",
+    amend: bool = False,
+    dry_run: bool = False,
+    by_id: bool = True,
+    allow_duplicates: bool = False,
+    allow_outside: bool = False,
+) -> Plan:
+    """Take the rows of a file into a study, all or none; a file that was imported changes nothing.
 
-    Rows with the id and the params of a trial belong to that trial, others are told as from elsewhere.
+    See ``import_table`` for what becomes of a row.
+
+    Parameters
+    ----------
+    study
+        Where the rows go.
+    path
+        A CSV, Excel, JSON or Parquet file.
+    format
+        "csv", "xlsx", "json" or "parquet"; None takes the suffix of the path.
+    value
+        The column with the value.
+    amend
+        Whether rows that differ from what was told correct it.
+    dry_run
+        Only say what would become of the rows.
+    by_id
+        Whether ids are those of this study; False takes every row as new.
+    allow_duplicates
+        Whether a new row is taken in although the study has a trial with its settings and its outcome.
+    allow_outside
+        Whether a new row is taken in although its settings lie outside the bounds or break a constraint.
     """
     path = Path(path)
-    kind = format or path.suffix.lstrip(".").lower()
-    check_format(kind)
+    kind = _kind(format, path.suffix.lstrip(".").lower())
+    separator, known = None, _known_columns(study.space, value)
     try:
-        table = _read_parquet(path) if kind == "parquet" else _read_text(path, kind)
+        if kind == "parquet":
+            table = _read_parquet(path)
+        elif kind == "csv":
+            table, separator = read_csv(path.read_bytes(), known)
+        else:
+            table = read_excel(path.read_bytes(), known) if kind == "xlsx" else _read_json(path)
     except OSError as error:
         raise SettingError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
     except (ValueError, csv.Error, RecursionError) as error:  # also what JSON, Unicode and Arrow raise
         raise SettingError(f"{str(path)!r} is not valid {kind}: {error}.") from None
-    return import_table(study, table, value=value, as_text=kind != "json")
+    form = {
+        "value": value,
+        "as_text": kind != "json",
+        "guarded": kind in ("csv", "xlsx"),
+        "by_id": by_id,
+        "separator": separator,
+    }
+    choices = {"amend": amend, "allow_duplicates": allow_duplicates, "allow_outside": allow_outside}
+    return take_in(study, table, form, dry_run=dry_run, **choices)
+
+
+def _known_columns(space: Space, value: str) -> set[str]:
+    return {*COLUMNS, value, *space, *(f"{PREFIX}{name}" for name in space)}
 
 
 def _read_parquet(path: Path) -> Any:
@@ -145,62 +215,9 @@ def _read_parquet(path: Path) -> Any:
         raise MissingExtraError("Parquet", "dataframe") from None
 
 
-def _read_text(path: Path, kind: str) -> list[Any]:
-    text = path.read_bytes().decode("utf-8", "surrogatepass").removeprefix("\ufeff")
-    if kind == "csv":
-        return list(csv.DictReader(io.StringIO(text, newline="")))
-    data = json.loads(text)
+def _read_json(path: Path) -> list[Any]:
+    data = json.loads(path.read_bytes().decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
     rows = data.get("trials") if isinstance(data, Mapping) else data
     if not isinstance(rows, list):
         raise ValueError("it must hold a list of trials, or an object with a list 'trials'")
     return rows
-
-
-# -- Optuna
-
-
-def load_optuna(storage: str, name: str | None = None) -> optuna.Study:
-    """An Optuna study from its storage's address, such as ``sqlite:///old.db``."""
-    try:
-        import optuna
-    except ImportError:
-        raise MissingExtraError("importing from Optuna", "optuna") from None
-    try:
-        return optuna.load_study(study_name=name, storage=storage)
-    except (KeyError, ValueError) as error:
-        raise SettingError(f"cannot load an Optuna study from {storage!r}: {error}.") from None
-
-
-def import_optuna(study: Study, source: optuna.Study) -> Imported:
-    """Tell a study the finished trials of an Optuna study, all or none; pruned and running ones are left out."""
-    if len(source.directions) != 1:
-        raise UnsupportedError(f"several objectives are out of scope: {source.study_name!r} has more than one.")
-    direction = source.direction.name.lower()
-    if direction != study.direction:
-        raise SettingError(f"the Optuna study must {study.direction} as the study does, but it is to {direction}.")
-    rows: list[dict[str, Any]] = []
-    for trial in source.get_trials(deepcopy=False):
-        if trial.state.name == "COMPLETE":
-            rows.append({"params": trial.params, "value": trial.value})
-        elif trial.state.name == "FAIL" and trial.params:
-            rows.append({"params": trial.params, "value": None, "state": "failed", "error": "failed in Optuna"})
-    return import_table(study, rows)
-
-
-def space_of_optuna(source: optuna.Study) -> Space:
-    """The space that an Optuna study searched, from its trials; every trial must have had the same parameters."""
-    trials = [trial for trial in source.get_trials(deepcopy=False) if trial.distributions]
-    if not trials:
-        raise SettingError(f"the Optuna study {source.study_name!r} has no trial to take a space from.")
-    distributions = trials[-1].distributions
-    for trial in trials:
-        if set(trial.distributions) != set(distributions):
-            raise UnsupportedError(f"trial {trial.number} of the Optuna study has other parameters: give the space.")
-    return Space({name: _parameter_of_optuna(name, d) for name, d in distributions.items()})
-
-
-def _parameter_of_optuna(name: str, distribution: Any) -> Parameter:
-    parameter = from_optuna(distribution)
-    if parameter is None:
-        raise UnsupportedError(f"{name}: {type(distribution).__name__} of Optuna has no counterpart.")
-    return parameter

@@ -1,0 +1,84 @@
+"""Optuna studies into a study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
+from ccgbo.space import Parameter, Space
+from ccgbo.space.shorthand import from_optuna
+from ccgbo.study.importing import import_table
+from ccgbo.study.planning import Plan
+from ccgbo.study.study import Study
+
+if TYPE_CHECKING:
+    import optuna
+
+
+def load_optuna(storage: str, name: str | None = None) -> optuna.Study:
+    """An Optuna study from its storage's address, such as ``sqlite:///old.db``."""
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtraError("importing from Optuna", "optuna") from None
+    try:
+        return optuna.load_study(study_name=name, storage=storage)
+    except (KeyError, ValueError) as error:
+        raise SettingError(f"cannot load an Optuna study from {storage!r}: {error}.") from None
+
+
+def import_optuna(
+    study: Study,
+    source: optuna.Study,
+    *,
+    dry_run: bool = False,
+    allow_duplicates: bool = False,
+    allow_outside: bool = False,
+) -> Plan:
+    """Tell a study the finished trials of an Optuna study, all or none; pruned and running ones are left out.
+
+    Parameters
+    ----------
+    study
+        Where the trials go.
+    source
+        The Optuna study.
+    dry_run
+        Only say what would become of the trials.
+    allow_duplicates
+        Whether a trial is taken in although the study has one with its settings and its outcome.
+    allow_outside
+        Whether a trial is taken in although its settings lie outside the bounds or break a constraint.
+    """
+    if len(source.directions) != 1:
+        raise UnsupportedError(f"several objectives are out of scope: {source.study_name!r} has more than one.")
+    direction = source.direction.name.lower()
+    if direction != study.direction:
+        raise SettingError(f"the Optuna study must {study.direction} as the study does, but it is to {direction}.")
+    rows: list[dict[str, Any]] = []
+    for trial in source.get_trials(deepcopy=False):
+        if trial.state.name == "COMPLETE":
+            rows.append({"params": trial.params, "value": trial.value})
+        elif trial.state.name == "FAIL" and trial.params:
+            rows.append({"params": trial.params, "value": None, "state": "failed", "error": "failed in Optuna"})
+    choices = {"dry_run": dry_run, "allow_duplicates": allow_duplicates, "allow_outside": allow_outside}
+    return import_table(study, rows, **choices)
+
+
+def space_of_optuna(source: optuna.Study) -> Space:
+    """The space that an Optuna study searched, from its trials; every trial must have had the same parameters."""
+    trials = [trial for trial in source.get_trials(deepcopy=False) if trial.distributions]
+    if not trials:
+        raise SettingError(f"the Optuna study {source.study_name!r} has no trial to take a space from.")
+    distributions = trials[-1].distributions
+    for trial in trials:
+        if set(trial.distributions) != set(distributions):
+            raise UnsupportedError(f"trial {trial.number} of the Optuna study has other parameters: give the space.")
+    return Space({name: _parameter_of_optuna(name, d) for name, d in distributions.items()})
+
+
+def _parameter_of_optuna(name: str, distribution: Any) -> Parameter:
+    parameter = from_optuna(distribution)
+    if parameter is None:
+        raise UnsupportedError(f"{name}: {type(distribution).__name__} of Optuna has no counterpart.")
+    return parameter
