@@ -115,11 +115,9 @@ class Study(StudyEditor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         known = self._copy.definition
-        functions = {
-            "constraint": predicates_of(known.space) or None,
-            "prior": None if prior_to_dict(known.prior) is not None else known.prior,
-        }
-        given = replace(self._given, space=None, **functions)  # everything else is in the file, and may have changed
+        prior = known.prior if prior_to_dict(known.prior) is None else None
+        constraint = predicates_of(known.space) or None
+        given = replace(self._given, space=None, constraint=constraint, prior=prior)  # the rest is in the file
         return _reopen, (str(self.path), self.name, given, self._threads, self.heartbeat)
 
     def close(self) -> None:
