@@ -36,10 +36,10 @@ Rng = np.random.Generator
 
 STRANGE = (
     0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 1.7e308, -1.7e308, 1e-300, -1e-300, 5e-324, 1e12, -1e12, 1e-12,
-    np.float32(0.1), np.int64(3), np.array([2.5]), 7, 10**30,
+    np.float32(0.1), np.int64(3), np.array([2.5]), 7, 10**30, [1.0, 2.0], np.array([1e300, -1e300]), (1.0, 0.5),
 )  # fmt: skip
 FAILING = (math.nan, math.inf, -math.inf, np.nan, np.float32("inf"), 10**400, -(10**400))
-REFUSED = ("text", None, True, b"1", 1j, object(), [1.0, 2.0], (1.0, 2.0), {"a": 1.0}, np.array([1.0, 2.0]))
+REFUSED = ("text", None, True, b"1", 1j, object(), [1.0, math.nan], (1.0, -2.0), {"a": 1.0}, np.ones((2, 2)))
 ACQUISITIONS = ("ucb", "ei", "logei", "ts", "mes", "jes")
 
 

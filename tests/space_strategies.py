@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import assume, settings
 from hypothesis import strategies as st
 
-from ccgbo import Bool, Categorical, Fixed, Float, Int, Space
+from ccgbo import Bool, Categorical, Fixed, Float, Int, LinearConstraint, Mixture, Space
 
 # the same examples on every machine, however slow it is
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
@@ -77,3 +77,29 @@ def spaces(draw: st.DrawFn) -> Space:
         table["grandchild"] = Int(1, 5, active_if={"kind": "x"})
         table["option"] = Categorical(["m", "n", "o"], active_if={"grandchild": [1, 2]})
     return Space(table)
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> Space:
+    """Two to six parts with random bounds, sometimes two mixtures that share parts, a sum below a limit, others beside.
+
+    They meet in a point, so there is something to find; at times nothing else.
+    """
+    scale = draw(st.sampled_from([1.0, 100.0, 1e-3]))
+    names = [f"part{i}" for i in range(draw(st.integers(2, 6)))]
+    parts, point = {}, {}
+    for name in names:
+        low, width = draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])), draw(st.sampled_from([0.01, 0.2, 1.0]))
+        parts[name] = Float(scale * low, scale * (low + width))
+        share = draw(st.one_of(st.sampled_from([0.0, 0.001, 0.5, 1.0]), st.floats(0.0, 1.0)))
+        point[name] = min(max(scale * (low + share * width), parts[name].low), parts[name].high)
+    assume(sum(point.values()) > 0.0)
+    constraints: list[LinearConstraint] = [Mixture(names, total=sum(point.values()))]
+    some = names[: draw(st.integers(1, len(names)))]
+    if len(some) > 1 and sum(point[name] for name in some) > 0.0 and draw(st.booleans()):
+        constraints.append(Mixture(some, total=sum(point[name] for name in some)))
+    if draw(st.booleans()):
+        limit = point[names[0]] + 2.0 * point[names[1]] + 0.1 * scale
+        constraints.append(LinearConstraint({names[0]: 1.0, names[1]: 2.0}, upper=limit))
+    tree = {"kind": Categorical(["x", "y"]), "t": Float(0.0, 1.0, active_if={"kind": "x"})}
+    return Space(parts | (tree if draw(st.booleans()) else {}), constraints=constraints)

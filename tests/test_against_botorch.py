@@ -11,9 +11,12 @@ from conftest import covariance, log_likelihood
 
 from ccgbo.acquisition import EI, UCB, Context, LogEI
 from ccgbo.acquisition.analytic import log_h
+from ccgbo.surrogate.gp.fit import FitSettings, NegLogPosterior, fit, hyper_of
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.paths import draw_paths
 from ccgbo.surrogate.gp.posterior import GP, Hyper
+from ccgbo.surrogate.gp.priors import HVARFNER, HVARFNER_NOISE
+from ccgbo.tuning import EngineTuning
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="`torch.jit.script", category=DeprecationWarning)
@@ -24,6 +27,7 @@ with warnings.catch_warnings():
         UpperConfidenceBound,
         _log_ei_helper,
     )
+    from botorch.fit import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
     from botorch.sampling.pathwise import draw_matheron_paths
     from gpytorch.kernels import MaternKernel, ScaleKernel
@@ -163,3 +167,55 @@ def test_maxima_of_paths_agree_with_those_of_botorchs_paths(gp: GP, model: Any) 
     error = np.hypot(ours.std() / np.sqrt(len(ours)), theirs.std() / np.sqrt(len(theirs)))
     assert abs(ours.mean() - theirs.mean()) < 4.0 * error
     assert ours.std() == pytest.approx(theirs.std(), rel=0.15)
+
+
+# -- the maximum a posteriori of the hyperparameters
+
+HVARFNER_FIT = FitSettings(
+    kernel="rbf", lengthscale_prior=HVARFNER, noise_prior=HVARFNER_NOISE, signal_prior=None, trend_prior=None
+)
+EXACTLY = EngineTuning(learn_signal=False, max_iterations=2000, gradient_tolerance=1e-7)
+
+
+def measured(d: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """A bowl in three of d parameters that bends in the first, with noise."""
+    rng = np.random.default_rng([d, 3])
+    X = rng.random((n, d))
+    y = np.sin(5.0 * X[:, 0]) - 2.0 * (X[:, 1] - 0.4) ** 2 + X[:, 2] + 0.1 * rng.standard_normal(n)
+    return X, (y - y.mean()) / y.std(ddof=1)
+
+
+def botorch_model(X: np.ndarray, y: np.ndarray) -> Any:
+    """SingleTaskGP as it comes, but for the mean: ``y`` is standardised and ours is zero."""
+    return SingleTaskGP(torch.tensor(X), torch.tensor(y)[:, None], mean_module=ZeroMean(), outcome_transform=None)
+
+
+def botorch_density(model: Any, theta: np.ndarray, p: int) -> float:
+    """Log posterior density of our hyperparameters by BoTorch, up to a constant."""
+    model.covar_module.lengthscale = torch.tensor(np.exp(theta[:p]))
+    model.likelihood.noise = torch.tensor(np.exp(theta[p + 1 : p + 2]))
+    model.train()
+    with torch.no_grad():
+        mll = ExactMarginalLogLikelihood(model.likelihood, model)
+        return float(mll(model(*model.train_inputs), model.train_targets)) * len(model.train_targets)
+
+
+@pytest.mark.parametrize(("d", "n"), [(5, 50), (25, 80), (100, 120)])
+def test_the_prior_of_hvarfner_gives_the_fit_of_botorch(d: int, n: int) -> None:
+    X, y = measured(d, n)
+    theirs = botorch_model(X, y)
+    to_the_end = {"options": {"maxiter": 5000, "ftol": 1e-12, "gtol": 1e-8}}  # along idle parameters it is almost flat
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(theirs.likelihood, theirs), optimizer_kwargs=to_the_end)
+    lengthscales = theirs.covar_module.lengthscale.detach().numpy().ravel()
+    noise = theirs.likelihood.noise.item()
+
+    ours = fit(X, y, HVARFNER_FIT, EXACTLY).theta
+    hyper = hyper_of(ours, d)
+    np.testing.assert_allclose(hyper.lengthscales, lengthscales, rtol=0.03)
+    assert hyper.noise == pytest.approx(noise, rel=0.03) and hyper.signal == 1.0
+
+    found = np.concatenate([np.log(lengthscales), [0.0, np.log(noise)]])
+    energy = NegLogPosterior(X, y, HVARFNER_FIT, learn_signal=False)
+    gap = n * (energy(found)[0] - energy(ours)[0])
+    assert gap == pytest.approx(botorch_density(theirs, ours, d) - botorch_density(theirs, found, d), abs=1e-4)
+    assert abs(gap) < 1e-3, "neither finds a density that the other misses"

@@ -21,14 +21,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ccgbo
-from ccgbo import CreditSettings, EngineTuning, FitSettings, LengthscalePrior, LogNormal, Optimizer, Settings
+from ccgbo import (
+    CreditSettings,
+    EngineTuning,
+    FitSettings,
+    LogNormal,
+    LogNormalLengthscales,
+    NormalOnLog,
+    NormalOnLogLengthscales,
+    Optimizer,
+    Settings,
+)
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.credit.field import FIELDS
 from ccgbo.engine import options as options_module
 from ccgbo.engine import settings as presets_module
 from ccgbo.engine.design import DESIGNS
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions, keywords_of
-from ccgbo.engine.settings import resolve
+from ccgbo.engine.settings import FEW, MANY, resolve
 from ccgbo.engine.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
 from ccgbo.surrogate.gp.kernels import KERNELS
 from ccgbo.surrogate.outcome_transform import OUTCOMES
@@ -52,13 +62,21 @@ PLACES: dict[type, tuple[Mapping[str, Any], Callable[[Any], Mapping[str, Any]]]]
     CreditSettings: (CREDIT, lambda c: {"credit": c, "acquisition": "ucb"}),
     FitSettings: ({}, lambda f: {"fit": f}),
     EngineTuning: (TUNING, lambda t: {"tuning": t}),
-    LengthscalePrior: ({}, lambda p: {"fit": {"lengthscale_prior": p}}),
-    LogNormal: ({"mean": 0.0, "sd": 1.0}, lambda p: {"fit": {"noise_prior": p, "trend_prior": p, "signal_prior": p}}),
+    **dict.fromkeys(
+        (NormalOnLogLengthscales, LogNormalLengthscales), ({}, lambda p: {"fit": {"lengthscale_prior": p}})
+    ),
+    **dict.fromkeys(
+        (NormalOnLog, LogNormal),
+        ({"mean": 0.0, "sd": 1.0}, lambda p: {"fit": {"noise_prior": p, "trend_prior": p, "signal_prior": p}}),
+    ),
     ccgbo.UCB: ({}, lambda a: {"acquisition": a}),
     ccgbo.Alternate: ({}, lambda a: {"acquisition": a}),
     ccgbo.NormalPrior: ({"mean": 0.3, "sd": 0.1}, lambda g: {"prior": {"x": g}}),
 }
-SETTINGS_CLASSES = [Settings, CreditSettings, FitSettings, EngineTuning, LengthscalePrior, LogNormal]
+SETTINGS_CLASSES = [
+    Settings, CreditSettings, FitSettings, EngineTuning,
+    NormalOnLogLengthscales, LogNormalLengthscales, NormalOnLog, LogNormal,
+]  # fmt: skip
 EVERY_FIELD = [(cls, f.name) for cls in PLACES for f in fields(cls)]  # type: ignore[arg-type]
 
 
@@ -133,7 +151,10 @@ def test_a_wrong_keyword_is_refused_at_once_or_works(name: str) -> None:
         (lambda: ccgbo.NormalPrior(0.0, math.nan), "NormalPrior.sd must be a number > 0, got nan."),
         (lambda: ccgbo.NormalPrior("a", 1.0), "NormalPrior.mean must be a finite number, got 'a'."),
         (lambda: EngineTuning(gradient_tolerance=-1), "gradient_tolerance must be a number in [0, 1], got -1."),
-        (lambda: FitSettings(trend_prior=3), "FitSettings.trend_prior must be None or a LogNormal, got 3."),
+        (
+            lambda: FitSettings(trend_prior=3),
+            "FitSettings.trend_prior must be None or a NormalOnLog or a LogNormal, got 3.",
+        ),
         (lambda: Optimizer(BOX, acquisition=ccgbo.LogEI), "got the class LogEI: did you mean LogEI()?"),
         (lambda: Optimizer(BOX, preset=3), "preset must be one of ['default', 'paper'] or a Settings, got 3."),
     ],
@@ -266,6 +287,50 @@ def test_credit_is_switched_off_and_on() -> None:
     assert resolve(off, credit=True).credit.strength == 0.5
     assert resolve("paper", credit=True) == ccgbo.PRESETS["paper"]
     assert resolve("default", credit={"strength": 0.7}).credit.strength == 0.7
+
+
+# -- more than 20 parameters
+
+
+def cube(d: int) -> dict[str, tuple[float, float]]:
+    return {f"x{i}": (0.0, 1.0) for i in range(d)}
+
+
+def test_up_to_twenty_parameters_the_default_is_what_the_classes_have() -> None:
+    assert Optimizer(cube(FEW)).settings == Optimizer(cube(1)).settings == Settings().in_force()
+    assert Settings().initial_size(FEW) == 2 * FEW
+
+
+def test_beyond_twenty_parameters_the_default_is_another_by_itself() -> None:
+    found = Optimizer(cube(FEW + 1)).settings
+    assert found == replace(MANY, n_initial=40).in_force() == Optimizer(cube(500)).settings
+    for same in ("default", Settings(), Settings().in_force(), found):
+        assert Optimizer(cube(FEW + 1), preset=same).settings == found
+
+
+def test_in_many_dimensions_what_is_named_stands_and_the_rest_adapts() -> None:
+    space, few = cube(40), Settings()
+    assert Optimizer(space, fit={"kernel": "rbf"}).settings.fit == replace(MANY.fit, kernel="rbf")
+    own = FitSettings(kernel="rbf")
+    for opt in (Optimizer(space, fit=own), Optimizer(space, preset=Settings(fit=own))):
+        assert opt.settings.fit == own and opt.settings.tuning == MANY.tuning
+    named = Optimizer(space, fit={"trend_prior": few.fit.trend_prior}, acquisition="logei", n_initial=7)
+    assert named.settings.fit.trend_prior == few.fit.trend_prior and named.settings.fit != few.fit
+    assert named.settings.acquisition == ccgbo.LogEI() and named.settings.n_initial == 7
+    again = Optimizer(space, preset=named.settings).settings
+    assert again == named.settings, "settings that have adapted do not adapt again"
+
+
+def test_the_default_for_few_dimensions_can_be_had_in_many_and_the_paper_has_one_for_all() -> None:
+    assert Optimizer(cube(40), adapt=False).settings == replace(Settings(adapt=False)).in_force()
+    assert Optimizer(cube(40), preset="paper").settings == ccgbo.PRESETS["paper"]
+    assert ccgbo.PRESETS["paper"].initial_size(40) == 80
+
+
+def test_credit_is_switched_off_in_many_dimensions_too() -> None:
+    assert Optimizer(cube(40), credit=False).settings.credit.strength == 0.0
+    filled = Optimizer(cube(40), preset=Settings().in_force()).settings.credit
+    assert filled == Optimizer(cube(40)).settings.credit
 
 
 # -- unknown keywords
@@ -430,7 +495,8 @@ def test_repr_and_description_make_equal_settings(preset: str) -> None:
 # -- stored
 
 
-priors = st.none() | st.builds(LogNormal, mean=st.floats(-9, 9), sd=st.floats(0.01, 9))
+_LOG = {"mean": st.floats(-9, 9), "sd": st.floats(0.01, 9)}
+priors = st.none() | st.builds(NormalOnLog, **_LOG) | st.builds(LogNormal, **_LOG)
 acquisitions = st.sampled_from(list(ACQUISITIONS.values())) | st.builds(
     ccgbo.Alternate,
     exploit=st.sampled_from([ccgbo.EI(), ccgbo.LogEI()]),

@@ -15,7 +15,7 @@ from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
-from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
+from ccgbo.engine.settings import PRESETS, Settings
 from ccgbo.errors import (
     CcgboError,
     InfeasibleSpaceError,
@@ -26,6 +26,7 @@ from ccgbo.errors import (
     SettingError,
     SpaceError,
     SpaceExhaustedError,
+    SpaceWarning,
     StorageError,
     StudyExistsError,
     StudyNotFoundError,
@@ -41,13 +42,15 @@ from ccgbo.space import (
     Float,
     Int,
     LinearConstraint,
+    Mixture,
     Space,
     load_space,
     save_space,
 )
 from ccgbo.storage import StudyInfo, list_studies
 from ccgbo.study import Study
-from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.surrogate.gp.fit import FitSettings
+from ccgbo.surrogate.gp.priors import LogNormal, LogNormalLengthscales, NormalOnLog, NormalOnLogLengthscales
 from ccgbo.tuning import EngineTuning
 
 __version__ = "0.1.0"
@@ -73,13 +76,16 @@ __all__ = [
     "Float",
     "InfeasibleSpaceError",
     "Int",
-    "LengthscalePrior",
     "LinearConstraint",
     "LogEI",
     "LogNormal",
+    "LogNormalLengthscales",
     "MissingExtraError",
+    "Mixture",
     "Neighbour",
     "NoObservationsError",
+    "NormalOnLog",
+    "NormalOnLogLengthscales",
     "NormalPrior",
     "ObjectiveError",
     "Optimizer",
@@ -93,6 +99,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "SpaceExhaustedError",
+    "SpaceWarning",
     "StorageError",
     "Study",
     "StudyExistsError",
@@ -104,7 +111,6 @@ __all__ = [
     "UnknownTrialError",
     "UnsupportedError",
     "__version__",
-    "high_dimensional",
     "list_studies",
     "load_space",
     "lower_weight",

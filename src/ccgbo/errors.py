@@ -16,6 +16,10 @@
         ├── StudyNotFoundError
         └── StudyExistsError
 
+and the warning
+
+    SpaceWarning (a UserWarning)              a space that may have been meant otherwise than it is read
+
 Messages name the argument as typed, the rule and the value.
 """
 
@@ -87,3 +91,7 @@ class MissingExtraError(CcgboError, ImportError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency: pip install 'ccgbo[{extra}]'")
         self.extra = extra
+
+
+class SpaceWarning(UserWarning):
+    """A space that may have been meant otherwise than it is read."""

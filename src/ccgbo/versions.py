@@ -20,6 +20,9 @@ PACKAGES = (
     "bayesian-optimization",
     "skfolio",
     "Box2D",
+    "gymnasium",
+    "mujoco",
+    "cmaes",
 )
 
 

@@ -288,8 +288,8 @@ def test_any_narrow_band_with_a_point_in_it_is_found_and_kept_to(space: Space) -
         assert all(c.lower <= total(c, params) <= c.upper for c in space.constraints)  # type: ignore[arg-type, union-attr]
 
 
-def test_a_band_within_rounding_is_an_equation_and_says_so() -> None:
-    with pytest.raises(SpaceError, match=r"must be < upper over a continuous parameter, and by more than"):
+def test_a_band_within_rounding_is_no_band_and_says_so() -> None:
+    with pytest.raises(SpaceError, match=r"must be < upper by more than sums are rounded, or equals= must be given"):
         mixture(3, 5e-16)
 
 
@@ -361,7 +361,7 @@ def test_a_conditional_parameter_counts_as_zero_while_inactive() -> None:
             lambda: Space(
                 {"x": (0.0, 1.0), "n": (0, 1)}, constraints=LinearConstraint({"x": 1, "n": 1}, lower=1, upper=1)
             ),
-            "must be < upper over a continuous parameter",
+            "must be over continuous parameters alone, linear and active everywhere, but 'n' is a whole number",
         ),
     ],
 )

@@ -147,6 +147,7 @@ def test_the_value_of_an_inactive_parameter_is_passed_over_and_shown_as_outside(
     assert TREE.outside(point) == "solo must be one of ['p', 'q', 'r'], got 'nonsense'."
     assert "'skip' is inactive" in str(TREE.outside({"layers": 2, "skip": True}))
     assert "must have a value for 'skip'" in str(placed(TREE, {"layers": 3})[1])
+    assert "must have a value for 'skip'" in str(placed(TREE, {"layers": 3, "solo": "p"})[1])
 
 
 def test_distances_to_a_point_outside_continue_those_inside() -> None:

@@ -155,7 +155,7 @@ def test_a_bound_is_reached_by_fixing_all_that_adds_up_to_it() -> None:
             {"x": (0.0, 1.0), "y": (0.0, 1.0)},
             LinearConstraint({"x": 1, "y": 1}, lower=1.5),
             {"x": 0.3},
-            r"fixed=\{'x': 0\.3\} contradicts LinearConstraint\(.*the sum is then between 0\.3 and 1\.3",
+            r"fixed=\{'x': 0\.3\} contradicts LinearConstraint\(.*the bounds then allow a sum between 0\.3 and 1\.3",
         ),
         (
             {"x": (0.0, 1.0), "n": (0, 4), "m": (0, 4)},

@@ -125,40 +125,6 @@ def test_a_space_that_cannot_be_says_why(make: Any, told: str) -> None:
         make()
 
 
-def test_ranges_arrays_and_distributions_become_parameters() -> None:
-    optuna = pytest.importorskip("optuna").distributions
-    table = {
-        "range": range(1, 5),
-        "stride": range(10, 0, -3),
-        "array": np.array([16, 32, 64]),
-        "texts": np.array(["a", "b"]),
-        "uniform": stats.uniform(-1.0, 3.0),
-        "decades": stats.loguniform(1e-4, 1.0),
-        "whole": stats.randint(2, 9),
-        "float": optuna.FloatDistribution(0.0, 1.0, step=0.25),
-        "int": optuna.IntDistribution(1, 64, log=True),
-        "choice": optuna.CategoricalDistribution(["a", None]),
-    }
-    assert dict(Space(table)) == {
-        "range": Int(1, 4),
-        "stride": Int(1, 10, step=3),
-        "array": Categorical([16, 32, 64]),
-        "texts": Categorical(["a", "b"]),
-        "uniform": Float(-1.0, 2.0),
-        "decades": Float(1e-4, 1.0, log=True),
-        "whole": Int(2, 8),
-        "float": Float(0.0, 1.0, step=0.25),
-        "int": Int(1, 64, log=True),
-        "choice": Categorical(["a", None]),
-    }
-
-
-def test_shorthand_becomes_parameters() -> None:
-    space = Space({"x": (0.0, 1), "n": (1, 8), "act": ["relu", "tanh"], "opt": Fixed("adam"), "seed": 3, "none": None})
-    expected = [Float(0.0, 1.0), Int(1, 8), Categorical(["relu", "tanh"]), Fixed("adam"), Fixed(3), Fixed(None)]
-    assert list(space.values()) == expected
-
-
 def test_numpy_numbers_become_python_ones() -> None:
     space = Space({"x": Float(np.float32(0), np.float64(1)), "n": Int(np.int64(1), np.int32(4)), "c": [np.int64(1), 2]})
     assert [type(v) for v in (space["x"].low, space["n"].high, space["c"].choices[0])] == [float, int, int]

@@ -71,6 +71,38 @@ def test_a_toml_document_is_read_as_written() -> None:
     assert space_from_toml(DOCUMENT) == SPACE
 
 
+def test_shorthand_of_a_document_is_read_as_people_mean_it() -> None:
+    space = space_from_toml(
+        """
+        [parameters]
+        temperature = [20.0, 100.0]
+        pressure = [1, 2.5]
+        runs = [20, 100]
+        solvent = ["water", "ethanol"]
+        grade = [1, "pure"]
+        batch = { choices = [16, 32] }
+        share = { choices = [0.0, 1.0], active_if = { solvent = "water" } }
+        folds = 5
+        lamp = true
+        """
+    )
+    assert dict(space) == {
+        "temperature": Float(20.0, 100.0),
+        "pressure": Float(1.0, 2.5),
+        "runs": Int(20, 100),
+        "solvent": Categorical(["water", "ethanol"]),
+        "grade": Categorical([1, "pure"]),
+        "batch": Categorical([16, 32]),
+        "share": Categorical([0.0, 1.0], active_if={"solvent": "water"}),
+        "folds": Fixed(5),
+        "lamp": Fixed(True),
+    }
+    assert space_from_toml(space_to_toml(space)) == space
+    assert space_from_json('{"parameters": {"x": [0.0, 1.0], "c": [null, "a"], "none": null}}') == Space(
+        {"x": (0.0, 1.0), "c": [None, "a"], "none": None}
+    )
+
+
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 def test_a_saved_space_is_loaded_unchanged(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"space{suffix}"
@@ -125,7 +157,14 @@ def test_a_condition_on_a_set_is_written_in_the_same_order_everywhere() -> None:
         ([], "must have a table 'parameters'"),
         ({}, "must have a table 'parameters'"),
         ({"parameters": {}}, "non-empty mapping"),
-        ({"parameters": {"x": 3}}, "parameters.x must be a table, got 3"),
+        ({"parameters": {"x": {"type": "float"}, "y": {1, 2}}}, "parameters.x must have 'low'"),
+        ({"parameters": {"x": {1, 2}}}, "parameters.x must be a table, a list or a value, got {1, 2}"),
+        ({"parameters": {"x": "water"}}, r"parameters.x: what does the text 'water' mean\?.*type = \"fixed\""),
+        ({"parameters": {"x": [16, 32, 64]}}, r"parameters.x: what does \[16, 32, 64\] mean\? Choices are { choices ="),
+        ({"parameters": {"x": [7.0]}}, r"parameters.x: what does \[7.0\] mean"),
+        ({"parameters": {"x": [3, 1]}}, "parameters.x: Int.low must be <= Int.high, got low=3, high=1"),
+        ({"parameters": {"x": []}}, "parameters.x: Categorical.choices must not be empty"),
+        ({"parameters": {"x": ["a", "a"]}}, "parameters.x: Categorical.choices must be distinct"),
         ({"parameters": {"x": {"low": 0, "high": 1}}}, "parameters.x.type must be one of"),
         ({"parameters": {"x": {"type": ["float"]}}}, "parameters.x.type must be one of"),
         ({"parameters": {"x": {"type": "real", "low": 0, "high": 1}}}, "got 'real'"),

@@ -9,12 +9,13 @@ from numpy.polynomial import legendre
 from scipy.optimize import approx_fprime
 
 from ccgbo.surrogate.distance import squared_distances
-from ccgbo.surrogate.gp.fit import FitSettings, LogNormal, fit, hyper_of
+from ccgbo.surrogate.gp.fit import FitSettings, fit, hyper_of
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP
+from ccgbo.surrogate.gp.priors import NormalOnLog
 from ccgbo.surrogate.gp.trend import basis, basis_slope
 
-WITH, WITHOUT = FitSettings(trend_prior=LogNormal(mean=-1.0, sd=1.5)), FitSettings(trend_prior=None)
+WITH, WITHOUT = FitSettings(trend_prior=NormalOnLog(mean=-1.0, sd=1.5)), FitSettings(trend_prior=None)
 
 
 def test_the_basis_is_numpys_legendre_polynomials_and_orthonormal_on_the_cube() -> None:

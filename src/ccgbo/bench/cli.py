@@ -42,10 +42,21 @@ def list_() -> None:
     click.echo(f"methods\n  {', '.join(METHODS)}")
 
 
+def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
+    """Comma-separated names; the name of a group of problems stands for them."""
+    from ccgbo.bench.problems import GROUPS
+
+    if text is None:
+        return None
+    return [name for part in text.split(",") for name in GROUPS.get(part.strip(), (part.strip(),))]
+
+
 @bench.command()
 @click.argument("experiment")
 @click.option("--seeds", type=click.IntRange(min=1), help="How many seeds; the experiment's own number if not given.")
 @click.option("--first-seed", type=click.IntRange(min=0), help="The first of them.")
+@click.option("--problems", callback=_names, help="Only these, comma-separated; or a group, as highdim_20_200.")
+@click.option("--methods", callback=_names, help="Only these, comma-separated, by the labels of the experiment.")
 @click.option("-j", "--jobs", type=int, default=1, show_default=True, help="Runs at a time.")
 @click.option("--backend", type=click.Choice(["loky", "dask", "ray"]), default="loky", show_default=True)
 @click.option("--address", help="Of a running Dask scheduler or Ray cluster.")
@@ -55,17 +66,21 @@ def run(
     experiment: str,
     seeds: int | None,
     first_seed: int | None,
+    problems: list[str] | None,
+    methods: list[str] | None,
     jobs: int,
     backend: str,
     address: str | None,
     output: Path | None,
     progress: bool,
 ) -> None:
-    """Run EXPERIMENT, a packaged name or a .toml file; runs that the result file has already are kept."""
+    """Run EXPERIMENT, a packaged name or a .toml file, or a slice of it; runs that the result file has are kept."""
     from ccgbo.bench.experiment import load_experiment
     from ccgbo.bench.runner import run_experiment
 
     chosen = load_experiment(experiment).with_seeds(seeds, first_seed)
+    if problems is not None:  # a group may have more
+        problems = [name for name in problems if name in chosen.problems] or problems
     path = output or Path("results") / f"{chosen.name}.jsonl.gz"
     results = run_experiment(
         chosen,
@@ -73,19 +88,12 @@ def run(
         jobs=jobs,
         backend=backend,
         address=address,
+        problems=problems,
+        methods=methods,
         progress=progress,
         report=lambda message: click.echo(message, err=True),
     )
     click.echo(f"{path}: {len(results.rows)} runs, {results.cpu_hours():.2f} CPU hours")
-
-
-def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
-    """Comma-separated names; the name of a group of problems stands for them."""
-    from ccgbo.bench.problems import GROUPS
-
-    if text is None:
-        return None
-    return [name for part in text.split(",") for name in GROUPS.get(part.strip(), (part.strip(),))]
 
 
 @bench.command()
@@ -121,3 +129,36 @@ def report(
         for table in each.tables:
             click.echo(f"{table.caption}\n")
             click.echo(getattr(table, form)())
+
+
+@bench.group(invoke_without_command=True)
+@click.pass_context
+def peers(context: click.Context) -> None:
+    """Environments of the peers that need one of their own: which there are."""
+    from ccgbo.bench.peers import environments
+
+    if context.invoked_subcommand is None:
+        for name in environments.ENVIRONMENTS:
+            state = "there" if environments.is_there(name) else f"ccgbo bench peers setup {name}"
+            click.echo(f"{name:<8} {state}")
+        click.echo(f"in {environments.folder()}")
+
+
+@peers.command()
+@click.argument("peer")
+def setup(peer: str) -> None:
+    """Make the environment of PEER with the versions that were tried; takes minutes."""
+    from ccgbo.bench.peers import environments
+
+    place = environments.set_up(peer, report=click.echo)
+    click.echo(f"{peer} is in {place}")
+
+
+@peers.command("try")
+@click.argument("peer")
+def try_(peer: str) -> None:
+    """Ten evaluations of a small problem by PEER in its own environment, and what a suggestion costs."""
+    from ccgbo.bench.peers.remote import short_run
+
+    regret, milliseconds = short_run(peer)
+    click.echo(f"{peer}: regret {regret:.2g} after 5 given and 10 suggested points, {milliseconds:.0f} CPU ms each")

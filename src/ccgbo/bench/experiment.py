@@ -17,7 +17,7 @@ A method is a name of ``ccgbo.bench.methods.get_method``, or a table with a ``la
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -72,14 +72,17 @@ class Experiment:
     reference: str = "ucb"  # label that ratios are taken to
     noise: float | None = None  # quality only: standard deviation relative to the spread; None: the problem's own
     design: bool = True  # quality only: whether every method is shown the same initial points
+    initial: int | None = None  # quality only: how many these are; None: max(2 d, 10)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise SettingError(f"kind must be one of {list(KINDS)}, got {self.kind!r}.")
         for name, least in (("seeds", 1), ("first_seed", 0), ("iterations", 1)):
             whole_number(name, getattr(self, name), at_least=least)
-        if self.kind != "quality" and (self.noise is not None or not self.design):
-            raise SettingError(f"noise and design belong to the kind 'quality', got kind {self.kind!r}.")
+        if self.kind != "quality" and (self.noise is not None or not self.design or self.initial is not None):
+            raise SettingError(f"noise, design and initial belong to the kind 'quality', got kind {self.kind!r}.")
+        if self.initial is not None:
+            whole_number("initial", self.initial, at_least=1)
         if self.noise is not None and not self.noise >= 0.0:
             raise SettingError(f"noise must be >= 0, got {self.noise!r}.")
         labels = [variant.label for variant in self.variants]
@@ -101,14 +104,16 @@ class Experiment:
     def variant(self, label: str) -> Variant:
         return next(variant for variant in self.variants if variant.label == label)
 
-    def cells(self) -> list[Cell]:
-        """Every run, seed by seed, so that an unfinished grid is complete for its first seeds."""
+    def cells(self, problems: Iterable[str] | None = None, methods: Iterable[str] | None = None) -> list[Cell]:
+        """Every run, or a slice, seed by seed, so that an unfinished grid is complete for its first seeds."""
+        some_problems = _among("problems", problems, self.problems)
+        some_labels = _among("methods", methods, self.labels)
         seeds = range(self.first_seed, self.first_seed + self.seeds)
         return [
             Cell(problem=problem, method=label, seed=seed)
             for seed in seeds
-            for problem in self.problems
-            for label in self.labels
+            for problem in some_problems
+            for label in some_labels
         ]
 
     def with_seeds(self, seeds: int | None, first: int | None = None) -> Experiment:
@@ -121,7 +126,9 @@ class Experiment:
 
     def record(self) -> dict[str, Any]:
         """What a result file says of the experiment; the number of seeds is seen from its rows."""
-        own = {"noise": self.noise, "design": self.design} if self.kind == "quality" else {}
+        own: dict[str, Any] = {}
+        if self.kind == "quality":
+            own = {"noise": self.noise, "design": self.design, "initial": self.initial}
         return {
             "experiment": self.name,
             "title": self.title,
@@ -133,6 +140,15 @@ class Experiment:
             "problems": list(self.problems),
             "methods": {variant.label: variant.record() for variant in self.variants},
         }
+
+
+def _among(what: str, wanted: Iterable[str] | None, names: tuple[str, ...]) -> list[str]:
+    """Those wanted in the experiment's order; refuses a name that it does not have."""
+    chosen = list(names if wanted is None else wanted)
+    for name in chosen:
+        if name not in names:
+            raise SettingError(f"{what} must be among {list(names)}, got {name!r}.")
+    return [name for name in names if name in chosen]
 
 
 def parse_experiment(data: Mapping[str, Any]) -> Experiment:
@@ -173,10 +189,11 @@ def experiment_names() -> list[str]:
 
 
 def load_experiment(name: str | Path) -> Experiment:
-    """An experiment by the name of a packaged one, or by the path of its file."""
+    """An experiment by the name of a packaged one, written with - or _, or by the path of its file."""
     path = Path(name)
     if path.suffix != ".toml":
-        if str(name) not in experiment_names():
+        name = str(name).replace("-", "_")
+        if name not in experiment_names():
             raise SettingError(f"experiment must be a .toml file or one of {experiment_names()}, got {str(name)!r}.")
         text = _packaged().joinpath(f"{name}.toml").read_text(encoding="utf-8")
     elif path.is_file():

@@ -4,6 +4,7 @@ Beside the regrets of the paper's experiments (runner.py)
 
     noise       may be given relative to the standard deviation of the problem's values over its space
     design      false: no initial points are shown, every method makes its own, and every evaluation counts
+    initial     is how many initial points are shown, max(2 d, 10) if the file does not say
     time        is that of the suggestions alone, because some of the objectives train a model
     row         also has, for the optimizer itself, the regret of the point it recommends at the end (``recommended``)
                 and of the point with the best observed value (``seen``): they differ where there is noise
@@ -39,9 +40,10 @@ def paired_noise(seed: int, index: int) -> float:
     return float(np.random.default_rng([seed, 2, index]).standard_normal())
 
 
-def design_of(problem: Problem, seed: int) -> list[Point]:
-    """max(2 d, 10) uniform points, the same for every method."""
-    U = problem.space.sample(max(2 * problem.space.d, 10), np.random.default_rng([seed, 1]))
+def design_of(problem: Problem, seed: int, n: int | None = None) -> list[Point]:
+    """``n`` uniform points, max(2 d, 10) if None; the same for every method."""
+    size = max(2 * problem.space.d, 10) if n is None else n
+    U = problem.space.sample(size, np.random.default_rng([seed, 1]))
     return [problem.space.decode(u) for u in U]
 
 
@@ -49,7 +51,7 @@ def run_quality(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
     """The regrets of one run, and the CPU seconds of its suggestions."""
     problem = get_problem(cell.problem, cell.seed)
     sd = problem.noise_std if experiment.noise is None else experiment.noise * spread(problem)
-    points = design_of(problem, cell.seed) if experiment.design else []
+    points = design_of(problem, cell.seed, experiment.initial) if experiment.design else []
     values = [problem(point) for point in points]
     observed = [value + sd * paired_noise(cell.seed, i) for i, value in enumerate(values)]
     initial = list(zip(points, observed, strict=True))
@@ -57,15 +59,20 @@ def run_quality(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
     first = max(values) if values else problem(problem.space.decode(np.full(problem.space.d, 0.5)))
     regret, cpu = [], 0.0
     for i in range(len(points), len(points) + experiment.iterations):
-        began = time.process_time()
+        began = _cpu_seconds(searcher)
         point = searcher.ask()
-        cpu += time.process_time() - began
+        cpu += _cpu_seconds(searcher) - began
         values.append(problem(point))
         observed.append(values[-1] + sd * paired_noise(cell.seed, i))
         searcher.tell(point, observed[-1])
         regret.append(problem.optimum - values[-1])
     row: Row = {"n_initial": len(points), "initial": problem.optimum - first, "regret": regret}
     return {**row, **_ends(problem, searcher, values, observed)}, cpu
+
+
+def _cpu_seconds(searcher: Searcher) -> float:
+    """Used so far by this process and by the one that a peer may have of its own."""
+    return time.process_time() + float(getattr(searcher, "cpu_seconds", 0.0))
 
 
 def _ends(problem: Problem, searcher: Searcher, values: list[float], observed: list[float]) -> dict[str, Any]:

@@ -84,7 +84,10 @@ def _quality(results: Results) -> Report:
     shown = [tables.quality_table(results)]
     rivals = [m for m in results.methods if m in (*PEERS, "random")]
     if "default" in results.methods and rivals:
-        shown += [tables.rivals_table(results, "default", rivals), tables.tasks_table(results, "default", rivals)]
+        plain = [m for m in results.methods if m == "default-nocredit"]
+        shown += [tables.rivals_table(results, "default", rivals, plain)]
+        shown += [tables.tasks_table(results, "default", rivals)]
+        shown += [tables.each_task_table(results, "default", [*plain, *rivals])]
     shown += [tables.value_table(results, sd=False), tables.value_table(results, "final", sd=False)]
     shown += [tables.recommended_table(results)]
     caption = f"{results.header['title']}: simple regret, mean and standard error, {seeds_text(results)}"

@@ -2,7 +2,9 @@
 
 Rows are appended as runs finish, each by a single write, and put in the experiment's order at the end. They hold
 nothing that differs between two runs of the same seed; times are kept beside them in ``<name>.cpu.csv``. A line that
-was cut by a crash is dropped when the file is opened again.
+was cut by a crash is dropped when the file is opened again. Several processes may run slices of an experiment into one
+file: each keeps what it finds there. A row that two of them lose by putting the file in order at the same instant is
+missing, and run when the experiment is run again.
 
     row   {"problem", "method", "seed", "n_initial", "initial", "regret": [...]}
           initial   regret of the best point of the initial design
@@ -28,10 +30,10 @@ from ccgbo.errors import SettingError, StorageError
 from ccgbo.versions import versions
 
 Row = dict[str, Any]
-DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D")
-PEERS_DEPEND_ON = ("optuna", "torch", "botorch", "bayesian-optimization", "ax-platform")
+DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D", "gymnasium", "mujoco")
+PEERS_DEPEND_ON = ("optuna", "torch", "gpytorch", "botorch", "bayesian-optimization", "ax-platform", "cmaes")
 MUST_AGREE = ("experiment", "kind", "iterations")
-QUALITY_AGREES = ("noise", "design")
+QUALITY_AGREES = ("noise", "design", "initial")
 NOW_TUNING = {  # where files from before EngineTuning have its fields that were called otherwise
     ("credit", "eps"): "score_eps",
     ("search", "steps"): "search_steps",
@@ -204,13 +206,10 @@ class ResultFile:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         asked = (*DEPENDS_ON, *(PEERS_DEPEND_ON if experiment.kind == "quality" else ()))
         known = {name: number for name, number in versions().items() if name in asked}
-        mine = json.loads(_line({**experiment.record(), "versions": [known]}))
-        if self.path.is_file() and self.path.stat().st_size:
-            found = read_results(self.path)
-            self._header, self._rows, self._cpu = _joined(found.header, mine, self.path), found.rows, found.cpu
-        else:
-            self._header, self._rows, self._cpu = mine, {}, {}
-        self._rewrite()
+        self._header = json.loads(_line({**experiment.record(), "versions": [known]}))
+        self._rows: dict[Cell, Row] = {}
+        self._cpu: dict[Cell, float] = {}
+        self.finish()
 
     @property
     def done(self) -> frozenset[Cell]:
@@ -224,7 +223,11 @@ class ResultFile:
         files.append(_beside(self.path), _cpu_line(cell, cpu))
 
     def finish(self) -> None:
-        """Rows in the experiment's order, whatever order they came in."""
+        """Rows in the experiment's order, whatever order they came in and whichever process they came from."""
+        if self.path.is_file() and self.path.stat().st_size:
+            found = read_results(self.path)
+            self._header = _joined(found.header, self._header, self.path)
+            self._rows, self._cpu = {**found.rows, **self._rows}, {**found.cpu, **self._cpu}
         self._rewrite()
 
     def _rewrite(self) -> None:
@@ -247,12 +250,12 @@ def _cpu_line(cell: Cell, cpu: float) -> str:
 def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str, Any]:
     """The header of a file that is carried on; refuses to mix runs of different settings."""
     for key in (*MUST_AGREE, *(QUALITY_AGREES if mine["kind"] == "quality" else ())):
-        if found[key] != mine[key]:
-            raise StorageError(f"{str(path)!r} has {key} = {found[key]!r}, not {mine[key]!r}: choose another output.")
+        if found.get(key) != mine[key]:
+            here = found.get(key)
+            raise StorageError(f"{str(path)!r} has {key} = {here!r}, not {mine[key]!r}: choose another output.")
     for label, record in mine["methods"].items():
         if not _agree(_in_current_terms(found["methods"].get(label, record)), record):
             raise StorageError(f"{str(path)!r} has other settings for {label!r}: choose another output.")
-    here = mine["versions"][0]
     known = found["versions"]
     return {
         **{key: found[key] for key in ("note",) if key in found},
@@ -260,7 +263,7 @@ def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str
         "problems": _union(mine["problems"], found["problems"]),
         "against": {**found.get("against", {}), **mine["against"]},
         "methods": {**mine["methods"], **{k: v for k, v in found["methods"].items() if k not in mine["methods"]}},
-        "versions": known if here in known else [*known, here],
+        "versions": [*known, *(each for each in mine["versions"] if each not in known)],
     }
 
 

@@ -90,12 +90,12 @@ def run_cell(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
     return {**named, **row}, time.process_time() - began
 
 
-def available(experiment: Experiment, report: Report) -> set[str]:
+def available(experiment: Experiment, cells: Sequence[Cell], report: Report) -> set[str]:
     """Problems and labels of methods that can be made here; a missing extra is reported and leaves the others."""
     needs: dict[str, Callable[[], object]] = {
-        variant.label: partial(require, variant.make()) for variant in experiment.variants
+        label: partial(require, experiment.variant(label).make()) for label in dict.fromkeys(c.method for c in cells)
     }
-    for problem in experiment.problems:
+    for problem in dict.fromkeys(c.problem for c in cells):
         made = experiment.kind == "illustration"
         needs[problem] = (lambda: None) if made else partial(get_problem, problem, experiment.first_seed)
     found = set()
@@ -115,17 +115,20 @@ def run_experiment(
     jobs: int = 1,
     backend: str = "loky",
     address: str | None = None,
+    problems: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
     progress: bool = False,
     report: Report = lambda _: None,
 ) -> Results:
-    """Run what is missing in ``output`` and put it in order."""
+    """Run what is missing in ``output``, of all or of some problems and methods, and put it in order."""
     if backend not in BACKENDS:
         raise SettingError(f"backend must be one of {list(BACKENDS)}, got {backend!r}.")
     if jobs == 0:
         raise SettingError(f"jobs must not be 0, got {jobs!r}.")
+    asked = experiment.cells(problems, methods)
     file = ResultFile(output, experiment)
-    usable = available(experiment, report)
-    todo = [c for c in experiment.cells() if {c.problem, c.method} <= usable and c not in file.done]
+    usable = available(experiment, asked, report)
+    todo = [c for c in asked if {c.problem, c.method} <= usable and c not in file.done]
     with _bar(len(todo), experiment.name, progress) as advance:
         for row, cpu in _results(experiment, todo, jobs, backend, address):
             file.append(row, cpu)

@@ -14,7 +14,9 @@ from ccgbo.bench.text_table import DASH, Table, number, text_table
 NAMES = {"ucb": "GP-UCB", "ccgbo": "CCGBO", "random": "Random", "wgp": "WGP", "rgp": "RGP", "tvgp": "TVGP",
          "outlier": "Outlier", "pibo": "PiBO", "colabo": "ColaBO", "ts": "TS", "logei": "LogEI", "jes": "JES",
          "mes": "MES", "optuna-gp": "Optuna GP", "optuna-tpe": "Optuna TPE", "botorch-logei": "BoTorch LogEI",
-         "botorch-ucb": "BoTorch UCB", "bayes-opt": "bayesian-optimization", "ax": "Ax", "gp-logei": "LogEI alone",
+         "botorch-ucb": "BoTorch UCB", "bayes-opt": "bayesian-optimization", "ax": "Ax",
+         "botorch-vanilla": "BoTorch vanilla", "turbo1": "TuRBO-1", "cmaes": "CMA-ES", "vizier": "Vizier",
+         "hebo": "HEBO", "smac": "SMAC3", "saasbo": "SAASBO", "gp-logei": "LogEI alone",
          "default-nocredit": "default without credit", "paper": "paper preset"}  # fmt: skip
 METRIC_NAMES = {"ausr": "AUSR", "final": "final simple regret"}
 
@@ -147,10 +149,13 @@ def _milliseconds(results: Results, method: str) -> str:
     return f"{1e3 * np.median(times) / int(results.header['iterations']):.1f}" if times else DASH
 
 
-def rivals_table(results: Results, method: str, rivals: Sequence[str]) -> Table:
-    """A method against each rival over all tasks and on its worst one, and against the best peer of each task."""
+def rivals_table(results: Results, method: str, rivals: Sequence[str], also: Sequence[str] = ()) -> Table:
+    """A method against each rival over all tasks and on its worst one, and against the best of them on each task.
+
+    ``also`` are other methods to compare with, which are no rivals.
+    """
     rows = []
-    for rival in rivals:
+    for rival in (*rivals, *also):
         each = {p: compare(results, p, method, rival) for p in results.problems if results.seeds(p, method, rival)}
         if each:
             worst = max(each, key=lambda p: each[p].ratio)
@@ -186,6 +191,18 @@ def tasks_table(results: Results, method: str, rivals: Sequence[str]) -> Table:
     caption = f"{results.header['title']}: ratio of AUSR to the best peer of the task and to random search"
     columns = ("Task", "Best peer", f"{name_of(method)} to it", f"{name_of(method)} to random search")
     return text_table(f"{results.name}_tasks", caption, columns, rows)
+
+
+def each_task_table(results: Results, method: str, others: Sequence[str]) -> Table:
+    """Task by task: the ratio of AUSR of a method to each of the others."""
+    rows = []
+    for p in results.problems:
+        known = [bool(results.seeds(p, method, other)) for other in others]
+        cells = [ratio_text(compare(results, p, method, o)) if k else DASH for o, k in zip(others, known, strict=True)]
+        if any(known):
+            rows.append((p, *cells))
+    caption = f"{results.header['title']}: ratio of AUSR of {name_of(method)} to each, {seeds_text(results)}"
+    return text_table(f"{results.name}_each", caption, ("Task", *(f"to {name_of(o)}" for o in others)), rows)
 
 
 def recommended_table(results: Results) -> Table:

@@ -1,6 +1,8 @@
 """Settings of the optimizer that the quality experiments compare, by name: the default, and what it was chosen among.
 
-Each differs from the default in one thing. A method named ``start ...`` makes its own initial design of that size.
+Each differs from the default in one thing; ``default-nocredit`` is the default with all use of credit removed, and
+``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). A method named ``start ...`` makes
+its own initial design of that size.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ from typing import Any
 
 from ccgbo.acquisition import UCB, LogEI
 from ccgbo.bench.baselines.base import EngineMethod, EngineSearch, Initial, Method, Searcher
+from ccgbo.bench.turbo_box import TurboBox
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import DEFAULT, Settings, resolve
 from ccgbo.space import Space
-from ccgbo.surrogate.gp.fit import LengthscalePrior, LogNormal
+from ccgbo.surrogate.gp.priors import NormalOnLog, NormalOnLogLengthscales
 
 
 def _changed(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[], Method]:
@@ -55,9 +58,10 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "unscaled-field": _changed(credit={"field": "knn"}),
         "explore-ucb": _changed(acquisition=replace(_TURNS, explore=UCB(beta=2.576))),
         "no-trend": _changed(fit={"trend_prior": None}),
-        "tight-prior": _changed(fit={"lengthscale_prior": LengthscalePrior(trend_sd=0.3)}),
-        "more-noise": _changed(fit={"noise_prior": LogNormal(mean=-4.0, sd=1.5)}),
-        "wider-noise": _changed(fit={"noise_prior": LogNormal(mean=-4.0, sd=3.0)}),
+        "tight-prior": _changed(fit={"lengthscale_prior": NormalOnLogLengthscales(trend_sd=0.3)}),
+        "more-noise": _changed(fit={"noise_prior": NormalOnLog(mean=-4.0, sd=1.5)}),
+        "wider-noise": _changed(fit={"noise_prior": NormalOnLog(mean=-4.0, sd=3.0)}),
+        "turbo-box": lambda: TurboBox(settings=_PLAIN),
         "start-5": lambda: OwnDesign(least=5),
         "start-d+1": lambda: OwnDesign(each=1, more=1, least=5),
         "start-2d": lambda: OwnDesign(each=2, least=10),

@@ -172,7 +172,8 @@ def sample_optima(state: State, U: Array, rng: np.random.Generator) -> Optima:
     tuning, paths = state.settings.tuning, state.model.posterior.paths(state.settings.credit.n_paths, rng)
     U = U[: tuning.path_candidates]
     free = movable(state.space, np.concatenate([U, state.observed]))
-    return maximise_paths(paths, state.space.features(U), free, steps=tuning.path_steps)
+    F, surface = state.space.features(U), state.space.surface
+    return maximise_paths(paths, F, free, steps=tuning.path_steps, surface=surface)
 
 
 def score_observations(state: State, optima: Optima) -> Scores:

@@ -16,15 +16,18 @@ from ccgbo.credit.field import CreditSettings
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError, StorageError
 from ccgbo.space import LinearConstraint, Space, space_from_dict, space_to_dict
-from ccgbo.surrogate.gp.fit import FitSettings, LengthscalePrior, LogNormal
+from ccgbo.surrogate.gp.fit import FitSettings
+from ccgbo.surrogate.gp.priors import LogNormal, LogNormalLengthscales, NormalOnLog, NormalOnLogLengthscales
 from ccgbo.tuning import EngineTuning
 from ccgbo.validation import AtLeast, Validated, number, shown
 
 TYPES: dict[str, type] = {
     "settings": Settings,
     "fit": FitSettings,
-    "lengthscale_prior": LengthscalePrior,
+    "normal_on_log": NormalOnLog,
     "log_normal": LogNormal,
+    "normal_on_log_lengthscales": NormalOnLogLengthscales,
+    "log_normal_lengthscales": LogNormalLengthscales,
     "credit": CreditSettings,
     "tuning": EngineTuning,
     **{name: type(acquisition) for name, acquisition in ACQUISITIONS.items()},

@@ -13,17 +13,9 @@ from ccgbo.engine.model import FitState
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.state import OptimizerState, iteration_of
-from ccgbo.integrations._optuna_trials import (
-    Distributions,
-    belongs,
-    frozen_outcome,
-    inward,
-    news_of,
-    parameter_of,
-    pruned_limits,
-)
+from ccgbo.integrations._optuna_tree import Tree
+from ccgbo.integrations._optuna_trials import frozen_outcome, news_of, pruned_limits
 from ccgbo.records import Direction, Trial
-from ccgbo.space import Space
 
 FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
 
@@ -52,9 +44,7 @@ class Engine:
             if t.state.is_finished():
                 self.forget(study, t)
 
-    def n_undecided(
-        self, study: Study, trial: FrozenTrial, others: Iterable[FrozenTrial], search_space: Distributions
-    ) -> int:
+    def n_undecided(self, study: Study, trial: FrozenTrial, others: Iterable[FrozenTrial], tree: Tree) -> int:
         """Earlier trials for which other processes seem to be choosing right now.
 
         They choose from what is seen here, so the points that would be suggested first are left to them.
@@ -62,7 +52,7 @@ class Engine:
         return sum(
             t.state == TrialState.RUNNING
             and t.number < trial.number
-            and not search_space.keys() <= t.params.keys()
+            and tree.lacks(t.params)
             and (study.study_name, t.number) not in self._suggested
             for t in others
         )
@@ -73,34 +63,33 @@ class Engine:
         self,
         study: Study,
         trials: Sequence[FrozenTrial],
-        search_space: Distributions,
+        tree: Tree,
         number: int,
         settings: Settings,
         seed: int,
     ) -> Optimizer:
         """As it stands before the suggestion of a trial: the last one brought up to date, or a new one."""
         direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-        records = self._records(study, trials, search_space)
+        records = self._records(study, trials, tree)
         state = OptimizerState(
             rng=np.random.default_rng([seed, number]).bit_generator.state,
             design_seed=derived_seed(seed),
             designed=number,
-            iteration=iteration_of((record.state for record in records), settings.initial_size(len(search_space))),
-            fit=_load_fit(study, search_space, sum(record.state == "complete" for record in records)),
+            iteration=iteration_of((record.state for record in records), settings.initial_size(len(tree.names))),
+            fit=_load_fit(study, tree, sum(record.state == "complete" for record in records)),
         )
-        key = (study.study_name, dict(search_space), settings)
+        key = (study.study_name, tree, settings)
         if self._last is not None and self._last[0] == key:
             optimizer, news = self._last[1], news_of(records, self._last[1].trials)
             if news is not None:
                 optimizer.sync(news, state)
                 return optimizer
-        space = Space({name: parameter_of(d) for name, d in search_space.items()})
-        optimizer = Optimizer(space, direction=direction, preset=settings, seed=0)
+        optimizer = Optimizer(tree.space(), direction=direction, preset=settings, seed=0)
         optimizer.sync(records, state)
         self._last = key, optimizer
         return optimizer
 
-    def _records(self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions) -> list[Trial]:
+    def _records(self, study: Study, trials: Sequence[FrozenTrial], tree: Tree) -> list[Trial]:
         """What the trials say, as the engine's own records; their ids are the trials' numbers."""
         limits = pruned_limits(trials, study.direction)
         records: list[Trial] = []
@@ -108,9 +97,9 @@ class Engine:
             params = t.params
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
-            if t.state != TrialState.WAITING and belongs(params, search_space):
+            if t.state != TrialState.WAITING and tree.belongs(params):
                 outcome = frozen_outcome(t, limits)
-                records.append(Trial(id=t.number, params=inward(params, search_space), origin="external", **outcome))
+                records.append(Trial(id=t.number, params=tree.inward(params), origin="external", **outcome))
         return records
 
 
@@ -118,8 +107,8 @@ def derived_seed(*key: int) -> int:
     return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 2)
 
 
-def _load_fit(study: Study, search_space: Distributions, n_told: int) -> FitState | None:
+def _load_fit(study: Study, tree: Tree, n_told: int) -> FitState | None:
     fit = getattr(study, "user_attrs", {}).get(FIT)
-    if fit is None or fit["names"] != list(search_space) or fit["n"] > n_told:
+    if fit is None or fit["names"] != tree.names or fit["n"] > n_told:
         return None
     return FitState.from_dict(fit)

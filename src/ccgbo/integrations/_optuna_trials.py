@@ -1,24 +1,16 @@
-"""What Optuna's trials and distributions say to the engine."""
+"""What Optuna's trials say to the engine."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.search_space import intersection_search_space
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from ccgbo.errors import SpaceError
 from ccgbo.records import Trial
-from ccgbo.space import Categorical, Float, Int, Parameter
-
-Distributions = Mapping[str, BaseDistribution]
-
-# -- what a trial says
 
 
 def pruned_limits(trials: Iterable[FrozenTrial], direction: StudyDirection) -> tuple[float, float] | None:
@@ -67,60 +59,3 @@ def news_of(records: Sequence[Trial], known: Sequence[Trial]) -> list[Trial] | N
     last_told = max((trial.id for trial in known if trial.state == "complete"), default=-1)
     late = any(record.state == "complete" and record.id < last_told for record in news)
     return None if late else news
-
-
-# -- search spaces
-
-
-def search_space_of(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
-    """What every complete trial has with the same range, as far as there is something to search."""
-    space = intersection_search_space(list(trials))
-    return {name: d for name, d in space.items() if not d.single() and _can_be_searched(d)}
-
-
-def _can_be_searched(distribution: BaseDistribution) -> bool:
-    try:
-        parameter_of(distribution)
-    except SpaceError:  # a range at the limits of floating point
-        return False
-    return True
-
-
-def parameter_of(d: BaseDistribution) -> Parameter:
-    if isinstance(d, FloatDistribution):
-        return Float(d.low, d.high, log=d.log, step=d.step)
-    if isinstance(d, IntDistribution):
-        return Int(d.low, d.high, log=d.log, step=d.step)
-    if isinstance(d, CategoricalDistribution):  # by index: Optuna allows choices of any type
-        return Categorical(range(len(d.choices)))
-    raise SpaceError(f"a distribution must be float, int or categorical, got {d!r}.")
-
-
-def belongs(params: Mapping[str, Any], search_space: Distributions) -> bool:
-    """Whether the point lies in the space: a trial may lack parameters, have had other ranges, or be enqueued."""
-    return all(name in params and _contains(d, params[name]) for name, d in search_space.items())
-
-
-def _contains(d: BaseDistribution, value: Any) -> bool:
-    if isinstance(d, FloatDistribution | IntDistribution):
-        steps = (value - d.low) / d.step if d.step is not None else 0.0
-        return bool(d.low <= value <= d.high) and abs(steps - round(steps)) < 1e-6
-    try:
-        d.to_internal_repr(value)
-    except ValueError:
-        return False
-    return True
-
-
-def inward(params: Mapping[str, Any], search_space: Distributions) -> dict[str, Any]:
-    return {
-        name: int(d.to_internal_repr(params[name])) if isinstance(d, CategoricalDistribution) else params[name]
-        for name, d in search_space.items()
-    }
-
-
-def outward(params: Mapping[str, Any], search_space: Distributions) -> dict[str, Any]:
-    return {
-        name: d.to_external_repr(params[name]) if isinstance(d, CategoricalDistribution) else params[name]
-        for name, d in search_space.items()
-    }

@@ -24,7 +24,7 @@ from __future__ import annotations
 import copy
 import threading
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Unpack
@@ -35,6 +35,7 @@ from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.records import Trial
+from ccgbo.space import Space, as_space
 from ccgbo.validation import optional_whole_number
 
 try:
@@ -46,7 +47,7 @@ try:
     from optuna.trial import FrozenTrial, TrialState
 
     from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed
-    from ccgbo.integrations._optuna_trials import Distributions, belongs, outward, search_space_of
+    from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
 
@@ -65,7 +66,9 @@ class CCGBOSampler(BaseSampler):
 
     ``storage`` is the storage of the study, or its URL. With it, every trial gets the attributes ``ccgbo:weight`` and
     ``ccgbo:credit``: Optuna has no public way from a sampler to a trial's attributes but through the storage.
-    ``store_credits=False`` stores no credits at all. Further keywords are fields of ``ccgbo.Settings``.
+    ``store_credits=False`` stores no credits at all. ``space``, a ``ccgbo.Space``, is what the objective will ask for,
+    with its conditions and constraints; without it the space is learned from the trials, the branches of a
+    define-by-run objective included. Further keywords are fields of ``ccgbo.Settings``.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class CCGBOSampler(BaseSampler):
         warn_independent_sampling: bool = True,
         storage: str | BaseStorage | None = None,
         store_credits: bool = True,
+        space: Space | Mapping[str, Any] | None = None,
         preset: str | Settings = "default",
         **settings: Unpack[SettingsOptions],
     ) -> None:
@@ -92,8 +96,12 @@ class CCGBOSampler(BaseSampler):
         self._warn_about = set[str]() if warn_independent_sampling else None  # names already warned about
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
         self._store_credits = store_credits
+        self._space = None if space is None else as_space(space)
         self._engine = Engine()
         self._lock = threading.Lock()  # so that each thread sees what the others were given
+
+    def __repr__(self) -> str:
+        return f"CCGBOSampler(seed={self._seed}, settings={self._settings!r})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -114,7 +122,7 @@ class CCGBOSampler(BaseSampler):
         trial: FrozenTrial,  # noqa: ARG002
     ) -> dict[str, BaseDistribution]:
         _check_single(study)
-        return search_space_of(study.get_trials(deepcopy=False))
+        return dict(self._tree(study.get_trials(deepcopy=False)).distributions)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -123,10 +131,11 @@ class CCGBOSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            asked, fit = self._choose(study, trial, search_space)
+            tree = self._tree(_others(study, trial), search_space)
+            asked, fit = self._choose(study, trial, tree)
             if asked is None:
                 return {}
-            params = outward(asked.params, search_space)
+            params = tree.outward(asked.params)
             self._engine.remember(study, trial, params)
         if fit is not None:
             _set_study_attr(study, FIT, fit)
@@ -134,31 +143,35 @@ class CCGBOSampler(BaseSampler):
             self._annotate(study, trial, WEIGHT, asked.explanation.weight)
         return params
 
-    def _choose(
-        self, study: Study, trial: FrozenTrial, search_space: Distributions
-    ) -> tuple[Trial | None, dict[str, Any] | None]:
+    def _tree(self, trials: Sequence[FrozenTrial], distributions: Distributions | None = None) -> Tree:
+        """The search space, of the given parameters or of all that can be searched."""
+        if self._space is not None:
+            return Tree.of(self._space)
+        return learn(trials, ranges(trials) if distributions is None else distributions)
+
+    def _choose(self, study: Study, trial: FrozenTrial, tree: Tree) -> tuple[Trial | None, dict[str, Any] | None]:
         for _ in range(MOST_ATTEMPTS):
             others = _others(study, trial)
-            chosen = self._ask(study, trial, others, search_space)
-            if not _new_decisions(others, _others(study, trial), search_space):
+            chosen = self._ask(study, trial, others, tree)
+            if not _new_decisions(others, _others(study, trial), tree):
                 break
         return chosen
 
     def _ask(
-        self, study: Study, trial: FrozenTrial, others: Sequence[FrozenTrial], search_space: Distributions
+        self, study: Study, trial: FrozenTrial, others: Sequence[FrozenTrial], tree: Tree
     ) -> tuple[Trial | None, dict[str, Any] | None]:
         """A suggestion, None if every point is used; and the new fit if there is one."""
         self._engine.forget_finished(study, others)
         again = replace(self._settings, allow_repeats=True)
         complete = [t for t in others if t.state == TrialState.COMPLETE]
         for settings, trials in ((self._settings, others), (again, others), (again, complete)):
-            optimizer = self._engine.optimizer(study, trials, search_space, trial.number, settings, self._seed)
+            optimizer = self._engine.optimizer(study, trials, tree, trial.number, settings, self._seed)
             before = optimizer.state().fit
             with suppress(SpaceExhaustedError):  # a small grid is used up: Optuna goes on, so points repeat
-                ahead = min(self._engine.n_undecided(study, trial, trials, search_space), MOST_UNDECIDED)
+                ahead = min(self._engine.n_undecided(study, trial, trials, tree), MOST_UNDECIDED)
                 asked = optimizer.ask(1 + ahead)[-1]
                 after = optimizer.state().fit
-                new = None if after is None or after == before else {"names": list(search_space), **after.to_dict()}
+                new = None if after is None or after == before else {"names": tree.names, **after.to_dict()}
                 return asked, new
         return None, None
 
@@ -210,11 +223,11 @@ class CCGBOSampler(BaseSampler):
         return self._credits(study, study.get_trials(deepcopy=False))
 
     def _credits(self, study: Study, trials: Sequence[FrozenTrial]) -> dict[int, float]:
-        search_space = search_space_of(trials)
-        if not search_space:
+        tree = self._tree(trials)
+        if not tree.distributions:
             return {}
         with self._lock, suppress(NoObservationsError):
-            optimizer = self._engine.optimizer(study, trials, search_space, len(trials), self._settings, self._seed)
+            optimizer = self._engine.optimizer(study, trials, tree, len(trials), self._settings, self._seed)
             return {row.trial_id: row.credit for row in optimizer.credits()}
         return {}
 
@@ -241,10 +254,10 @@ def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
 
 
-def _new_decisions(before: Iterable[FrozenTrial], after: Iterable[FrozenTrial], search_space: Distributions) -> bool:
+def _new_decisions(before: Iterable[FrozenTrial], after: Iterable[FrozenTrial], tree: Tree) -> bool:
     """Whether another process has made its choice in the meantime."""
-    settled = {t.number for t in before if t.state.is_finished() or belongs(t.params, search_space)}
-    return any(t.number not in settled and belongs(t.params, search_space) for t in after)
+    settled = {t.number for t in before if t.state.is_finished() or tree.belongs(t.params)}
+    return any(t.number not in settled and tree.belongs(t.params) for t in after)
 
 
 def _entropy() -> int:

@@ -1,7 +1,7 @@
 """Search spaces: parameters, conditions, constraints and their map onto the unit cube."""
 
 from ccgbo.space.change import Change, change_space
-from ccgbo.space.constraints import LinearConstraint
+from ccgbo.space.constraints import LinearConstraint, Mixture
 from ccgbo.space.io import (
     load_space,
     save_space,
@@ -23,6 +23,7 @@ __all__ = [
     "Float",
     "Int",
     "LinearConstraint",
+    "Mixture",
     "Parameter",
     "Space",
     "as_space",

@@ -1,4 +1,4 @@
-"""Input constraints: linear inequalities, and any predicate of the params."""
+"""Input constraints: linear inequalities and equations, mixtures, and any predicate of the params."""
 
 from __future__ import annotations
 
@@ -42,16 +42,18 @@ def satisfied(predicate: Predicate, params: dict[str, Any]) -> bool:
     raise SpaceError(f"constraint {name} must return True or False, got {answer!r} at the params {params!r}{hint}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LinearConstraint:
     """``lower <= sum(coefficients[name] * value) <= upper``, in the parameters' own units.
 
-    An inactive conditional parameter counts as zero.
+    ``equals=`` says both bounds at once. An equation is over continuous parameters alone, or over whole numbers and
+    steps alone. An inactive conditional parameter counts as zero.
     """
 
     coefficients: Mapping[str, float]
     upper: float = field(default=math.inf, kw_only=True)
     lower: float = field(default=-math.inf, kw_only=True)
+    equals: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.coefficients, Mapping) or not self.coefficients:
@@ -62,6 +64,8 @@ class LinearConstraint:
             if not is_finite(a):
                 raise SpaceError(f"LinearConstraint.coefficients[{name!r}] must be a finite number, got {a!r}.")
         object.__setattr__(self, "coefficients", {name: float(a) for name, a in self.coefficients.items()})
+        if self.equals is not None:
+            self._read_equals(self.equals)
         for label in ("lower", "upper"):
             bound = getattr(self, label)
             if not is_number(bound) or not (is_finite(bound) or bound in (math.inf, -math.inf)):
@@ -73,6 +77,81 @@ class LinearConstraint:
             )
         if not math.isfinite(self.lower) and not math.isfinite(self.upper):
             raise SpaceError("LinearConstraint must have a finite lower or upper, got neither.")
+        object.__setattr__(self, "equals", self.lower if self.lower == self.upper else None)
+
+    def _read_equals(self, equals: float) -> None:
+        if not is_finite(equals):
+            raise SpaceError(f"LinearConstraint.equals must be a finite number, got {equals!r}.")
+        if self.lower not in (-math.inf, equals) or self.upper not in (math.inf, equals):
+            raise SpaceError("LinearConstraint takes equals, or lower and upper, got both.")
+        object.__setattr__(self, "lower", equals)
+        object.__setattr__(self, "upper", equals)
+
+    def __eq__(self, other: object) -> bool:  # a mixture is what it is short for
+        if not isinstance(other, LinearConstraint):
+            return NotImplemented
+        return (self.coefficients, self.lower, self.upper) == (other.coefficients, other.lower, other.upper)
+
+    def __repr__(self) -> str:
+        if self.equals is not None:
+            return f"LinearConstraint({self.coefficients!r}, equals={self.equals!r})"
+        bounds = {"lower": self.lower, "upper": self.upper}
+        told = ", ".join(f"{label}={bound!r}" for label, bound in bounds.items() if math.isfinite(bound))
+        return f"LinearConstraint({self.coefficients!r}, {told})"
+
+
+class Mixture(LinearConstraint):
+    """Parts that add up to a total: ``Mixture(["water", "ethanol", "acetone"], total=1.0)``.
+
+    Short for a ``LinearConstraint`` with coefficients of one and ``equals=total``. Every suggestion adds up.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, parts: Sequence[str], *, total: float = 1.0) -> None:
+        if isinstance(parts, str | bytes) or not isinstance(parts, Sequence) or len(parts) < 2:
+            raise SpaceError(f"Mixture.parts must be a list of two names or more, got {parts!r}.")
+        for name in parts:
+            if not isinstance(name, str):
+                raise SpaceError(f"Mixture.parts must be names of parameters, got {name!r}.")
+            if list(parts).count(name) > 1:
+                raise SpaceError(f"Mixture.parts must be distinct, got {name!r} twice.")
+        if not is_finite(total) or total <= 0:
+            raise SpaceError(f"Mixture.total must be a finite number > 0, got {total!r}.")
+        super().__init__(dict.fromkeys(parts, 1.0), equals=float(total))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.coefficients)
+
+    @property
+    def total(self) -> float:
+        return self.upper
+
+    def __repr__(self) -> str:
+        return f"Mixture({list(self.parts)!r}, total={self.total!r})"
+
+
+def constraint_to_dict(constraint: LinearConstraint) -> dict[str, Any]:
+    """Plain data that ``constraint_from_dict`` reads back."""
+    if isinstance(constraint, Mixture):
+        return {"mixture": list(constraint.parts), "total": constraint.total}
+    bounds = {"lower": constraint.lower, "upper": constraint.upper}
+    if constraint.equals is not None:
+        bounds = {"equals": constraint.equals}
+    return {"coefficients": dict(constraint.coefficients)} | {k: v for k, v in bounds.items() if math.isfinite(v)}
+
+
+def constraint_from_dict(data: Any) -> LinearConstraint:
+    """A constraint from a table of a space file."""
+    fields = set(data) if isinstance(data, Mapping) else set()
+    if "mixture" in fields and fields <= {"mixture", "total"}:
+        return Mixture(data["mixture"], total=data.get("total", 1.0))
+    if "coefficients" in fields and fields <= {"coefficients", "lower", "upper", "equals"}:
+        return LinearConstraint(**data)
+    raise SpaceError(
+        f"must have 'coefficients' and 'lower', 'upper' or 'equals', or else 'mixture' and 'total', got {data!r}."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +159,15 @@ class LinearRows:
     """All linear constraints of a space as one matrix: lower <= A v <= upper.
 
     A sum over grid values only may exceed its bound by rounding (0.1 + 0.2 <= 0.3 holds); a sum with a continuous term
-    stays inside by as much, so that the user's own check of a suggestion holds in whatever order it adds.
+    stays inside by as much, so that the user's own check of a suggestion holds in whatever order it adds. An equation
+    with continuous terms holds up to the rounding of its sum, see equations.py.
     """
 
     A: Array  # (c, d)
     lower: Array  # (c,)
     upper: Array  # (c,)
     slack: Array  # (c,) relative to |A| |v|
+    equal: NDArray[np.bool_]  # (c,) equations with a continuous term
     sources: tuple[LinearConstraint, ...]
 
     @classmethod
@@ -97,15 +178,16 @@ class LinearRows:
         free = np.isin(np.arange(space.d), space.continuous)
         touches = ((A != 0.0) & free).any(axis=1)
         within = (2.0 + (A != 0.0).sum(axis=1)) * EPS  # what adding up in another order may change
-        for c, continuous, share in zip(constraints, touches, within, strict=True):
-            if continuous and c.upper - c.lower <= 2.0 * share * min(abs(c.lower), abs(c.upper)):
+        equal = touches & np.array([c.equals is not None for c in constraints])
+        for c, band, share in zip(constraints, touches & ~equal, within, strict=True):
+            if band and c.upper - c.lower <= 2.0 * share * min(abs(c.lower), abs(c.upper)):
                 raise SpaceError(
-                    "LinearConstraint.lower must be < upper over a continuous parameter, and by more than sums are "
-                    f"rounded, got {c!r}: such an equation leaves nothing to draw from; give it a width such as "
-                    "1e-9, or leave one parameter out and compute it from the others."
+                    "LinearConstraint.lower must be < upper by more than sums are rounded, or equals= must be given, "
+                    f"got {c!r}."
                 )
         lower, upper = np.array([c.lower for c in constraints]), np.array([c.upper for c in constraints])
-        return cls(A, lower, upper, np.where(touches, -within, ROUNDING), tuple(constraints))
+        slack = np.where(equal, 4.0 * within, np.where(touches, -within, ROUNDING))
+        return cls(A, lower, upper, slack, equal, tuple(constraints))
 
     def hold(self, values: Array) -> NDArray[np.bool_]:  # (n, d) own units -> (n,)
         with np.errstate(over="ignore", invalid="ignore"):  # a sum beyond the largest float satisfies no finite bound

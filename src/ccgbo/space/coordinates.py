@@ -22,7 +22,7 @@ from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
 from ccgbo.space.conditions import compile_conditions, value_index
 from ccgbo.space.parameters import Categorical, Int, Parameter
-from ccgbo.space.shorthand import as_parameter
+from ccgbo.space.shorthand import as_parameter, reading_of
 
 NEAR = 1e-6  # of a continuous range: nobody needs an evaluation this near to another
 INACTIVE_COORDINATE = 0.5  # coordinate of a parameter that is inactive or has one value
@@ -41,6 +41,10 @@ class Coordinates(Mapping[str, Parameter]):
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"parameter names must be non-empty text, got {name!r}.")
         self._parameters = {name: as_parameter(name, spec) for name, spec in parameters.items()}
+        known: Mapping[str, str | None] = parameters.readings if isinstance(parameters, Coordinates) else {}
+        self.readings: dict[str, str | None] = {
+            name: known.get(name) or reading_of(spec) for name, spec in parameters.items()
+        }
         self.names = tuple(self._parameters)
         self.parameters = tuple(self._parameters.values())
         self.d = len(self.names)

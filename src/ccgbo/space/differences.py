@@ -31,14 +31,11 @@ def refuse_kinds(name: str, was: Parameter, now: Parameter) -> None:
 
 def differences(was: Parameter, now: Parameter, rename: Mapping[str, str]) -> list[str]:
     """What is new about a parameter, a sentence each; nothing if it is the same."""
-    if isinstance(was, Categorical) and isinstance(now, Categorical):
-        lines = _choices(was, now)
+    if isinstance(was, Categorical):
+        lines = _choices(was, now) if isinstance(now, Categorical) else _choices_to_range(was, now)
     elif isinstance(now, Categorical):
         values = f"fixed at {now.choices[0]!r}" if now.size == 1 else f"one of {list(now.choices)!r}"
         lines = [f"{values} instead of a number in {_range(was)}; trials elsewhere {LEAVE}."]
-    elif isinstance(was, Categorical):
-        kind = "whole number" if isinstance(now, Int) else "number"
-        lines = [f"a {kind} in {_range(now)} instead of one of {list(was.choices)!r}.", *_scale(False, now, True)]
     else:
         lines = _numbers(was, now)
     before, after = renamed(was.active_if, rename), now.active_if
@@ -56,6 +53,12 @@ def _choices(was: Categorical, now: Categorical) -> list[str]:
     if not added and not removed and [was.find(choice) for choice in now.choices] != list(range(was.size)):
         lines.append(f"the choices stand in another order: {_listed(now.choices)}.")
     return lines
+
+
+def _choices_to_range(was: Categorical, now: Float | Int) -> list[str]:
+    kind = "whole number" if isinstance(now, Int) else "number"
+    below = any(choice <= 0 for choice in was.choices)
+    return [f"a {kind} in {_range(now)} instead of one of {list(was.choices)!r}.", *_scale(False, now, below)]
 
 
 def _numbers(was: Float | Int, now: Float | Int) -> list[str]:
@@ -105,7 +108,7 @@ def constraint_differences(was: Sequence[Any], now: Sequence[Any], rename: Mappi
 
 
 def _with_names(constraint: Any, rename: Mapping[str, str]) -> Any:
-    if not isinstance(constraint, LinearConstraint):
+    if not isinstance(constraint, LinearConstraint) or not set(constraint.coefficients) & set(rename):
         return constraint
     coefficients = {rename.get(name, name): a for name, a in constraint.coefficients.items()}
     return LinearConstraint(coefficients, lower=constraint.lower, upper=constraint.upper)

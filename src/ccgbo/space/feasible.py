@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.errors import InfeasibleSpaceError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ccgbo.space.space import Space
 
 DRAWS = 50_000  # uniform draws without a feasible one before the space is called infeasible
+WALKS = 12_000  # the same where equations hold and every draw is a walk
 GRID = 200_000  # a finite space up to this size is looked through
 TRIES = 8  # draws per point wanted, after which walks are cheaper than further rejection
 STEPS = 8  # of a walk
@@ -92,7 +94,7 @@ def find_feasible(space: Space) -> Array:  # (k, d) with k >= 1
 
 
 def _first_feasible(space: Space) -> Array:  # (k, d) with k >= 1
-    if space.linear is not None and not space.conditional:
+    if space.linear is not None and (not space.conditional or _certain(space, space.linear)):
         start = linear_middle(space, space.linear)
         if start is None:
             raise InfeasibleSpaceError(
@@ -102,8 +104,8 @@ def _first_feasible(space: Space) -> Array:  # (k, d) with k >= 1
         if space.feasible(start)[0]:
             return start
     rng, drawn = np.random.default_rng(0), 0
-    while drawn < DRAWS:
-        U = space.repair(space.snap(rng.random((4096, space.d))))
+    while drawn < (DRAWS if space.equations is None else WALKS):
+        U = _draws(space, rng)
         drawn += len(U)
         found = U[space.feasible(U)]
         if len(found):
@@ -115,6 +117,38 @@ def _first_feasible(space: Space) -> Array:  # (k, d) with k >= 1
     raise InfeasibleSpaceError(
         f"no point that satisfies the constraints of the space{_held(space)} was found; {proof}."
     )
+
+
+def _draws(space: Space, rng: np.random.Generator) -> Array:  # (4096, d) snapped
+    """Points all over the space; where equations hold, all over what the linear constraints leave."""
+    linear = space.without_predicates
+    if space.equations is not None and linear is not space:
+        return linear.sample(4096, rng)
+    return space.repair(space.snap(rng.random((4096, space.d))))
+
+
+def check_sums(space: Space, rows: LinearRows, which: NDArray[np.bool_]) -> None:
+    """Raise where the bounds leave nothing to one of the given rows."""
+    low, high = space.low.copy(), space.high.copy()
+    for j, p in enumerate(space.parameters):
+        if p.active_if is not None:  # an inactive one counts as zero
+            low[j], high[j] = min(low[j], 0.0), max(high[j], 0.0)
+    ends = np.stack([rows.A * low, rows.A * high])
+    least, most = ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
+    rounding = 1e-12 * np.abs(ends).max(axis=0).sum(axis=1)
+    for i in np.flatnonzero(which & ((least > rows.upper + rounding) | (most < rows.lower - rounding))):
+        allowed = f"a sum between {least[i]:.6g} and {most[i]:.6g}"
+        if space.fixed:
+            raise InfeasibleSpaceError(
+                f"fixed={dict(space.fixed)!r} contradicts {rows.sources[i]!r}: the bounds then allow {allowed}."
+            )
+        raise InfeasibleSpaceError(f"no point satisfies {rows.sources[i]!r}: the bounds allow {allowed}.")
+
+
+def _certain(space: Space, rows: LinearRows) -> bool:
+    """Whether there are equations, and no row has a conditional term."""
+    conditional = [p.active_if is not None for p in space.parameters]
+    return space.equations is not None and not (rows.A[:, conditional] != 0.0).any()
 
 
 def _held(space: Space) -> str:
@@ -156,7 +190,7 @@ def linear_middle(space: Space, rows: LinearRows) -> Array | None:  # (d,)
     if result.x is None:
         return u
     for j, p in enumerate(space.parameters):
-        if not isinstance(p, Categorical) and p.size != 1 and space.names[j] not in space.fixed:
+        if not isinstance(p, Categorical) and p.size != 1 and space.names[j] not in space.held:
             if integral[j]:
                 u[j] = float(p.unit_of_index(np.asarray(np.rint(result.x[j]))))
             else:
@@ -169,10 +203,10 @@ def _grid_of_numbers(space: Space) -> tuple[Array, Array, Array, Array]:
     """Each number as low + step * z with 0 <= z <= top, z whole where integral; a categorical counts as zero."""
     columns: list[tuple[float, float, float, float]] = []
     for j, p in enumerate(space.parameters):
-        if isinstance(p, Categorical) or space.names[j] in space.fixed:
-            columns.append((space.bounds(j)[0], 0.0, 0.0, 1.0))
+        if isinstance(p, Categorical) or space.names[j] in space.held:
+            columns.append((float(space.low[j]), 0.0, 0.0, 1.0))
         elif p.size == 0:
-            columns.append((p.low, p.high - p.low, 1.0, 0.0))
+            columns.append((float(space.low[j]), float(space.high[j] - space.low[j]), 1.0, 0.0))
         else:
             columns.append((float(p.low), float(p.step or 0.0), float(p.size - 1), 1.0))
     low, step, top, integral = (np.array(column) for column in zip(*columns, strict=True))

@@ -1,6 +1,12 @@
 """Spaces as plain dicts, JSON and TOML.
 
-[parameters.lr]
+[parameters]
+temperature = [20.0, 100.0]         # two numbers: a range, of whole numbers if both are written as such
+solvent = ["water", "ethanol"]      # choices
+batch = { choices = [16, 32] }      # choices that are numbers
+folds = 5                           # one value, passed on
+
+[parameters.lr]                     # everything else in full
 type = "float"
 low = 1e-5
 high = 0.1
@@ -9,12 +15,15 @@ log = true
 [[constraints]]
 coefficients = { x = 1.0, y = 2.0 }
 upper = 3.0
+
+[[constraints]]
+mixture = ["water", "ethanol"]
+total = 1.0
 """
 
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,8 +31,10 @@ from typing import Any
 
 from ccgbo.errors import SpaceError
 from ccgbo.files import replacing
-from ccgbo.space.constraints import LinearConstraint
+from ccgbo.space.constraints import LinearConstraint, constraint_from_dict, constraint_to_dict
+from ccgbo.space.numeric import is_number
 from ccgbo.space.parameters import Bool, Categorical, Fixed, Float, Int, Parameter
+from ccgbo.space.shorthand import range_between
 from ccgbo.space.space import Space
 
 _FIELDS = {
@@ -42,10 +53,7 @@ def space_to_dict(space: Space) -> dict[str, Any]:
     for c in space.constraints:
         if not isinstance(c, LinearConstraint):
             raise SpaceError(f"a predicate constraint cannot be stored, got {c!r}; use LinearConstraint.")
-        bounds = {"lower": c.lower, "upper": c.upper}
-        constraints.append(
-            {"coefficients": dict(c.coefficients)} | {k: v for k, v in bounds.items() if math.isfinite(v)}
-        )
+        constraints.append(constraint_to_dict(c))
     return out | ({"constraints": constraints} if constraints else {})
 
 
@@ -76,10 +84,8 @@ def space_from_dict(data: Any) -> Space:
     if not isinstance(listed, list):
         raise SpaceError(f"'constraints' must be a list of tables, got {listed!r}.")
     for i, c in enumerate(listed):
-        if not isinstance(c, Mapping) or not set(c) <= {"coefficients", "lower", "upper"} or "coefficients" not in c:
-            raise SpaceError(f"constraints[{i}] must have 'coefficients' and 'lower' or 'upper', got {c!r}.")
         try:
-            constraints.append(LinearConstraint(**c))
+            constraints.append(constraint_from_dict(c))
         except SpaceError as error:
             raise SpaceError(f"constraints[{i}]: {error}") from None
     return Space(parameters, constraints=constraints)
@@ -87,9 +93,9 @@ def space_from_dict(data: Any) -> Space:
 
 def _parameter_from_dict(name: str, spec: Any) -> Parameter:
     if not isinstance(spec, Mapping):
-        raise SpaceError(f"parameters.{name} must be a table, got {spec!r}.")
+        return _parameter_from_shorthand(name, spec)
     fields = dict(spec)
-    kind = fields.pop("type", None)
+    kind = fields.pop("type", "categorical" if "choices" in fields else None)
     if not isinstance(kind, str) or kind not in _FIELDS:
         raise SpaceError(f"parameters.{name}.type must be one of {sorted(_FIELDS)}, got {kind!r}.")
     active_if = fields.pop("active_if", None)
@@ -110,6 +116,29 @@ def _parameter_from_dict(name: str, spec: Any) -> Parameter:
         return Fixed(fields["value"], active_if=active_if) if kind == "fixed" else Bool(active_if=active_if)
     except SpaceError as error:
         raise SpaceError(f"parameters.{name}: {error}") from None
+
+
+def _parameter_from_shorthand(name: str, spec: Any) -> Parameter:
+    """A range, choices or a constant: files have lists and no tuples, so two numbers in a list are a range."""
+    try:
+        if isinstance(spec, list | tuple) and spec and all(map(is_number, spec)):
+            if len(spec) != 2:
+                raise SpaceError(
+                    f"what does {spec!r} mean? Choices are {{ choices = {list(spec)!r} }}, a range is [low, high]."
+                )
+            return range_between(*spec)
+        if isinstance(spec, list | tuple):
+            return Categorical(list(spec))
+        if spec is None or isinstance(spec, bool | int | float):
+            return Fixed(spec)
+    except SpaceError as error:
+        raise SpaceError(f"parameters.{name}: {error}") from None
+    if isinstance(spec, str):
+        raise SpaceError(
+            f"parameters.{name}: what does the text {spec!r} mean? A value that is never searched is "
+            f'{{ type = "fixed", value = {spec!r} }}, a choice between several [{spec!r}, ...].'
+        )
+    raise SpaceError(f"parameters.{name} must be a table, a list or a value, got {spec!r}.")
 
 
 def load_space(path: str | Path) -> Space:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -22,8 +22,7 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
-
-Condition = Mapping[str, Any]  # {"parent": value or list of values}
+from ccgbo.space.common import Condition, normal_condition, spelled
 
 # A value must survive the way to its position and back, or a point could be suggested twice without anybody noticing.
 MAX_INT = 2**48  # size of an integer whose cell a position in double precision still tells from its neighbours
@@ -57,21 +56,6 @@ def _check_range(kind: str, low: Any, high: Any) -> None:
 def _check_log(kind: str, log: Any) -> None:
     if not isinstance(log, bool | np.bool_):
         raise SpaceError(f"{kind}.log must be True or False, got {log!r}.")
-
-
-def normal_condition(active_if: Any) -> dict[str, tuple[Any, ...]] | None:
-    """``active_if`` with a tuple of allowed values per parent, in an order that does not depend on hashing."""
-    if active_if is None:
-        return None
-    if not isinstance(active_if, Mapping) or not active_if:
-        raise SpaceError(f"active_if must map parameter names to values, got {active_if!r}.")
-    out: dict[str, tuple[Any, ...]] = {}
-    for parent, allowed in active_if.items():
-        if isinstance(allowed, set | frozenset):
-            out[parent] = tuple(sorted(allowed, key=repr))
-        else:
-            out[parent] = tuple(allowed) if isinstance(allowed, list | tuple) else (allowed,)
-    return out
 
 
 class _Numeric(ABC):
@@ -160,7 +144,7 @@ class _Numeric(ABC):
         return float(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Float(_Numeric):
     """A real number in [low, high]; ``log`` searches it on a log scale, ``step`` puts it on a grid from ``low``."""
 
@@ -185,6 +169,9 @@ class Float(_Numeric):
             if getattr(self, label) is not None:
                 object.__setattr__(self, label, float(getattr(self, label)))
         object.__setattr__(self, "active_if", normal_condition(self.active_if))
+
+    def __repr__(self) -> str:
+        return spelled("Float", self.low, self.high, log=self.log, step=self.step, active_if=self.active_if)
 
     def _check_step(self) -> None:
         if self.log:
@@ -243,7 +230,7 @@ class Float(_Numeric):
         return float(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Int(_Numeric):
     """A whole number in [low, high], both included."""
 
@@ -272,6 +259,10 @@ class Int(_Numeric):
         if self.log and self.high > MAX_LOG_INT:
             raise SpaceError(f"Int.high must be at most 10**12 when log=True, got {self.high!r}.")
         object.__setattr__(self, "active_if", normal_condition(self.active_if))
+
+    def __repr__(self) -> str:
+        step = None if self.step == 1 else self.step
+        return spelled("Int", self.low, self.high, log=self.log, step=step, active_if=self.active_if)
 
     @property
     def size(self) -> int:

@@ -11,12 +11,13 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import ParamsError, SpaceError
-from ccgbo.space.numeric import Condition, Float, Int, is_number, normal_condition
+from ccgbo.space.common import Condition, normal_condition, spelled
+from ccgbo.space.numeric import Float, Int, is_number
 
 __all__ = ["Array", "Bool", "Categorical", "Fixed", "Float", "Int", "Parameter", "is_number"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Categorical:
     """One of a few choices with no order between them."""
 
@@ -40,6 +41,13 @@ class Categorical:
                 raise SpaceError(f"Categorical.choices must be finite, got {choice!r}.")
             if self._index.setdefault((isinstance(choice, bool), choice), i) != i:
                 raise SpaceError(f"Categorical.choices must be distinct, got {choice!r} twice.")
+
+    def __repr__(self) -> str:
+        if self.size == 1:
+            return spelled("Fixed", self.choices[0], active_if=self.active_if)
+        if self.size == 2 and self.choices[0] is False and self.choices[1] is True:
+            return spelled("Bool", active_if=self.active_if)
+        return spelled("Categorical", list(self.choices), active_if=self.active_if)
 
     @property
     def size(self) -> int:

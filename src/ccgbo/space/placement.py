@@ -36,55 +36,56 @@ ROUNDING = 1e-9  # relative to the terms of a sum: by less nobody breaks a const
 
 def place_rows(space: Space, rows: Sequence[Mapping[str, Any]]) -> tuple[Array, list[str | None]]:
     """The position (n, d) of each point, and why a row has none, which is then NaN."""
-    try:
-        return space.encode_rows(rows).reshape(len(rows), space.d), [None] * len(rows)
-    except ParamsError:  # one of them at least is no point of the space
-        pass
-    U: Array = np.full((len(rows), space.d), math.nan)
-    problems: list[str | None] = []
-    for i, params in enumerate(rows):
-        try:
-            U[i] = place(space, params)
-        except ParamsError as error:
-            problems.append(str(error))
-        else:
-            problems.append(None)
+    problems = [_stranger(space, params) for params in rows]
+    known = [params if problem is None else {} for params, problem in zip(rows, problems, strict=True)]
+    U, refused = _columns(space, known)
+    active = space.active(U)
+    for i in np.flatnonzero((active & np.isnan(U)).any(axis=1)).tolist():
+        problems[i] = problems[i] or _problem(space, known[i], active[i], refused.get(i, {}))
+    U = np.where(active, U, space.at_rest())
+    U[[problem is not None for problem in problems]] = math.nan
     return U, problems
 
 
-def place(space: Space, params: Mapping[str, Any]) -> Array:  # (d,)
-    """The position of one point; raises where it has none."""
+def _stranger(space: Space, params: Any) -> str | None:
     try:
-        return space.encode(params)
-    except ParamsError:
         space.check_names(params)
-    u, problems = _places(space, params)
-    active = space.active(u[None, :])[0]
-    for j, name in enumerate(space.names):
-        if active[j] and name in problems:
-            raise problems[name]
-        if active[j] and name not in params:
-            raise ParamsError(f"params must have a value for {name!r}, got {dict(params)!r}.")
-    return np.where(active, u, space.at_rest())
+    except ParamsError as error:
+        return str(error)
+    return None
+
+
+def _columns(space: Space, rows: Sequence[Mapping[str, Any]]) -> tuple[Array, dict[int, dict[str, str]]]:
+    """The position of each value, NaN where it is missing or has none, and by row and name why it has none."""
+    U: Array = np.full((len(rows), space.d), math.nan)
+    refused: dict[int, dict[str, str]] = {}
+    for j, (name, p) in enumerate(space.items()):
+        at = [i for i, params in enumerate(rows) if name in params]
+        try:
+            U[at, j] = p.to_units(name, [rows[i][name] for i in at])
+        except ParamsError:  # one of them at least is no value of the parameter
+            for i in at:
+                try:
+                    U[i, j] = place_value(p, name, rows[i][name])
+                except ParamsError as error:
+                    refused.setdefault(i, {})[name] = str(error)
+    return U, refused
+
+
+def _problem(space: Space, params: Mapping[str, Any], active: Any, refused: Mapping[str, str]) -> str | None:
+    """The first parameter of a row that is active and has no place."""
+    for name, on in zip(space.names, active, strict=True):
+        if on and name in refused:
+            return refused[name]
+        if on and name not in params:
+            return f"params must have a value for {name!r}, got {dict(params)!r}."
+    return None
 
 
 def active_names(space: Space, params: Mapping[str, Any]) -> set[str]:
     """The parameters that are active at a point; nothing depends on a value that has no place."""
-    active = space.active(_places(space, params)[0][None, :])[0]
+    active = space.active(_columns(space, [params])[0])[0]
     return {name for name, on in zip(space.names, active, strict=True) if on}
-
-
-def _places(space: Space, params: Mapping[str, Any]) -> tuple[Array, dict[str, ParamsError]]:
-    """The position of each value, NaN where it is missing or has none, and why."""
-    u: Array = np.full(space.d, math.nan)
-    problems = {}
-    for j, name in enumerate(space.names):
-        if name in params:
-            try:
-                u[j] = place_value(space.parameters[j], name, params[name])
-            except ParamsError as error:
-                problems[name] = error
-    return u, problems
 
 
 def place_value(p: Parameter, name: str, value: Any) -> float:

@@ -40,8 +40,7 @@ class Polytope:
 
     def __init__(self, space: Space, rows: LinearRows) -> None:
         self._space, self._rows = space, rows
-        bounds = [space.bounds(j) for j in range(space.d)]
-        self._lows, self._highs = (np.array(column) for column in zip(*bounds, strict=True))
+        self._lows, self._highs = space.low, space.high
         self._spans = self._highs - self._lows
         bands = find_bands(rows, self._lows, self._highs, conditional=space.conditional)
         self.R, self.lower, self.upper = bands.R, bands.lower, bands.upper
@@ -118,7 +117,7 @@ class Polytope:
 
     def _segment(self, v: Array, pace: Array, d: Array, total: Array) -> tuple[Array, Array]:
         """The interval of t in which v + t * pace satisfies the bounds and the rows, 0 included."""
-        change = d @ self._R.T
+        change = np.where(self._rows.equal, 0.0, d @ self._R.T)  # of an equation it is rounding alone
         at = np.hstack([v, total])
         slope = np.hstack([pace, change])
         lowest = np.concatenate([self._low, self.lower])

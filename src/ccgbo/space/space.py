@@ -15,18 +15,23 @@ from numpy.typing import NDArray
 from ccgbo.arrays import Array
 from ccgbo.errors import SpaceError
 from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
-from ccgbo.space.coordinates import Coordinates
-from ccgbo.space.feasible import find_feasible, sample_feasible
+from ccgbo.space.equations import Equations, check_equation
+from ccgbo.space.feasible import check_sums, find_feasible, sample_feasible
+from ccgbo.space.held import HeldCoordinates
 from ccgbo.space.parameters import Categorical, Parameter
 from ccgbo.space.placement import outside, place_rows
 from ccgbo.space.polytope import Polytope
+from ccgbo.space.tight import tight_box
 
 
-class Space(Coordinates):
+class Space(HeldCoordinates):
     """The set of points that may be evaluated.
 
     >>> space = Space({"lr": Float(1e-5, 1e-1, log=True), "layers": (1, 8), "act": ["relu", "tanh"]})
     """
+
+    fixed: Mapping[str, Any] = MappingProxyType({})
+    """Parameters that are held at a value, see ``restricted``."""
 
     def __init__(
         self,
@@ -39,10 +44,28 @@ class Space(Coordinates):
         for c in self.constraints:
             self._check_constraint(c)
         self._predicates = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
-        self.linear = LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
+        self._hold(self.fixed)
+        self.linear = self._linear_rows()
+        if self.linear is not None and self.linear.equal.any():
+            self._solve(self.linear)
 
-    fixed: Mapping[str, Any] = MappingProxyType({})
-    """Parameters that are held at a value, see ``restricted``."""
+    def _linear_rows(self) -> LinearRows | None:
+        return LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
+
+    def _solve(self, rows: LinearRows) -> None:
+        """Find what the equations leave of each range; what they leave no choice of is held."""
+        check_sums(self, rows, rows.equal)
+        certain = ~(rows.A[:, [p.active_if is not None for p in self.parameters]] != 0.0).any(axis=1)
+        part = (rows.A[rows.equal] != 0.0).any(axis=0) & np.isin(np.arange(self.d), self.continuous)
+        A, lower, upper = rows.A[certain], rows.lower[certain], rows.upper[certain]
+        low, high = tight_box(A, lower, upper, self.low, self.high, part)
+        still = {self.names[j]: float(low[j]) for j in np.flatnonzero(part & (low == high))}
+        if still:
+            self._hold(self.held | still)
+            self.linear = self._linear_rows()
+        if self.linear is not None and self.linear.equal.any() and (low <= high).all():
+            self.low, self.high = low, high
+            self.equations = Equations(self, self.linear)
 
     def restricted(self, fixed: Mapping[str, Any]) -> Space:
         """The points of this space at which the named parameters have exactly the given values.
@@ -65,9 +88,13 @@ class Space(Coordinates):
         return True
 
     def __repr__(self) -> str:
-        body = ", ".join(f"{name!r}: {p!r}" for name, p in self._parameters.items())
+        """A line for each parameter, with what it was read from; it reads back as Python."""
+        lines = []
+        for name, p in self._parameters.items():
+            reading = self.readings[name]
+            lines.append(f"    {name!r}: {p!r}," + (f"  # {reading}" if reading else "") + "\n")
         tail = f", constraints={list(self.constraints)!r}" if self.constraints else ""
-        return f"Space({{{body}}}{tail})"
+        return f"Space({{\n{''.join(lines)}}}{tail})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self._key() == other._key()
@@ -77,11 +104,6 @@ class Space(Coordinates):
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(self._parameters.items()), self.constraints
-
-    def bounds(self, j: int) -> tuple[float, float]:
-        """Between which numbers parameter j may lie; zero for a categorical."""
-        p = self.parameters[j]
-        return (0.0, 0.0) if isinstance(p, Categorical) else (float(p.low), float(p.high))
 
     # -- points that were really evaluated
 
@@ -114,9 +136,13 @@ class Space(Coordinates):
         if isinstance(constraint, LinearConstraint):
             for name in constraint.coefficients:
                 if name not in self._parameters:
-                    raise SpaceError(f"LinearConstraint names an unknown parameter: {name!r}.")
+                    raise SpaceError(f"{type(constraint).__name__} names an unknown parameter: {name!r}.")
                 if isinstance(self._parameters[name], Categorical):
-                    raise SpaceError(f"LinearConstraint must name numbers only, got the categorical {name!r}.")
+                    raise SpaceError(
+                        f"{type(constraint).__name__} must name numbers only, got the categorical {name!r}."
+                    )
+            if constraint.equals is not None:
+                check_equation(self, constraint)
         elif not callable(constraint):
             raise SpaceError(f"constraints must be LinearConstraint or callable, got {constraint!r}.")
 
@@ -131,12 +157,23 @@ class Space(Coordinates):
         return ok
 
     @cached_property
+    def without_predicates(self) -> Space:
+        """The same space with its linear constraints alone."""
+        linear = [c for c in self.constraints if isinstance(c, LinearConstraint)]
+        return Space(self, constraints=linear).restricted(self.fixed) if self._predicates else self
+
+    @cached_property
     def polytope(self) -> Polytope | None:
         """The linear constraints as walks need them; None without any."""
         return None if self.linear is None else Polytope(self, self.linear)
 
     def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
-        """Points beside a narrow band of linear constraints moved onto it; others stay as they are."""
+        """Points beside an equation or a narrow band of linear constraints moved onto it; others stay as they are."""
+        if self.equations is not None:
+            assert self.linear is not None
+            off = ~self.linear.hold(self.numbers(U))
+            U = U.copy()
+            U[off] = self.equations.repair(U[off])
         return U if self.polytope is None or not self.polytope.narrow else self.polytope.repair(U)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
@@ -158,7 +195,9 @@ class Space(Coordinates):
     @cached_property
     def cardinality(self) -> int:
         """Number of points if every parameter is discrete (constraints not counted), else 0."""
-        return 0 if len(self.continuous) else math.prod(p.size for p in self.parameters)
+        if len(self.continuous):
+            return 0
+        return math.prod(p.size for name, p in self._parameters.items() if name not in self.held)
 
     def grid_size_at_most(self, limit: int) -> bool:
         """Whether the space is finite and has at most ``limit`` combinations."""
@@ -176,8 +215,8 @@ class Space(Coordinates):
         U = np.unique(self.snap(np.array(list(product(*axes)), dtype=float)), axis=0)
         return U[self.feasible(U)] if self.constraints else U
 
-    def _axis(self, j: int, p: Parameter) -> Array:  # noqa: ARG002
-        return p.unit_of_index(np.arange(p.size, dtype=float))
+    def _axis(self, j: int, p: Parameter) -> Array:
+        return self._units[self._at == j] if j in self._at else p.unit_of_index(np.arange(p.size, dtype=float))
 
 
 def as_space(space: Any, constraint: Any = None) -> Space:
@@ -187,7 +226,7 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     made: Space = space
     if constraint is None:
         return made
-    return Space(dict(made), constraints=[*made.constraints, *_listed(constraint)]).restricted(made.fixed)
+    return Space(made, constraints=[*made.constraints, *_listed(constraint)]).restricted(made.fixed)
 
 
 def _listed(constraints: Any) -> tuple[LinearConstraint | Predicate, ...]:

@@ -2,7 +2,8 @@
 
 Each row is its own problem; one call of ``fun`` serves them all. Steps are taken in units of the GP's lengthscales,
 where the posterior is isotropic, so the spectral step length of Barzilai & Borwein (1988) suits every direction. A
-step that does not improve its row is taken back and shortened.
+step that does not improve its row is taken back and shortened. On a surface, where linear equations hold, directions
+are those within it and steps that end beside it are moved back onto it.
 
 SciPy's L-BFGS-B solves one problem per call; ten starts through it cost ten times the Python overhead, and stacking
 them into one problem ties their step lengths together. That is why this loop is ours.
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
+from ccgbo.space.affine import Affine
 
 ValueGradient = Callable[[Array], tuple[Array, Array]]  # (b, p) -> (b,), (b, p)
 
@@ -29,18 +31,22 @@ def ascend(
     steps: int,
     first: float = 0.2,  # length of the first step, in lengthscales
     tolerance: float = 1e-5,  # a gain below this, relative to 1 + |value|, counts as none
+    surface: Affine | None = None,  # equations that must hold
 ) -> tuple[Array, Array]:  # (b, p), (b,)
     """Points at least as high as the starts, and their values."""
     unit = np.minimum(unit, 1.0)  # a step far beyond the box tells nothing
     metric = unit * unit * movable
     value, gradient = fun(x)
-    direction = metric * gradient
+    direction = _direction(x, gradient, metric, surface)
     length = np.sqrt(np.einsum("ij,ij->i", direction, gradient))
     step = first / np.maximum(length, 1e-300)
     stalled = np.zeros(len(x), dtype=int)
     for _ in range(steps):
         with np.errstate(over="ignore"):  # a step from a flat place onto a steep one ends at the edge of the box
             trial = np.where(movable, np.clip(x + step[:, None] * direction, 0.0, 1.0), x)
+        if surface is not None:
+            trial, there = surface.onto(trial, metric)
+            trial = np.where(there[:, None], trial, x)
         moved = trial - x
         trial_value, trial_gradient = fun(trial)
         better = trial_value > value
@@ -56,9 +62,13 @@ def ascend(
         keep = better[:, None]
         x = np.where(keep, trial, x)
         gradient = np.where(keep, trial_gradient, gradient)
-        direction = metric * gradient
+        direction = _direction(x, gradient, metric, surface)
         value = np.where(better, trial_value, value)
         stalled = np.where(gain > tolerance * (1.0 + np.abs(value)), 0, stalled + 1)
         if np.all(stalled >= 2):
             break
     return x, value
+
+
+def _direction(x: Array, gradient: Array, metric: Array, surface: Affine | None) -> Array:
+    return metric * gradient if surface is None else surface.tangent(x, gradient, metric)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
+from ccgbo.space.affine import Affine
 from ccgbo.surrogate.ascent import ascend
 from ccgbo.surrogate.base import Paths
 
@@ -41,11 +42,14 @@ def maximise_paths(
     movable: NDArray[np.bool_],  # (m + n, p) columns of candidates and observations that gradient ascent may change
     *,
     steps: int = 0,
+    surface: Affine | None = None,  # equations that hold in the space
 ) -> Optima:
     """x^(j) = argmax f^(j) and Z^(j) = f^(j)(x^(j)) for every path."""
     values = np.concatenate([paths(candidates), paths.at_data])  # (m + n, k)
     best = values.argmax(axis=0)
     x, maxima = np.concatenate([candidates, paths.X])[best], values[best, np.arange(values.shape[1])]
     if steps > 0:
-        x, maxima = ascend(paths.value_and_gradient_each, x, movable[best], unit=paths.unit, steps=steps)
+        x, maxima = ascend(
+            paths.value_and_gradient_each, x, movable[best], unit=paths.unit, steps=steps, surface=surface
+        )
     return Optima(x, maxima)

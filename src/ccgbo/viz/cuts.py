@@ -159,7 +159,7 @@ def _pair(view: ModelView, x: str | None, y: str | None) -> tuple[str, str]:
 
 def _beyond(grid: Array, low: float | None, high: float | None) -> str:
     """At which ends of the colour bar there is more than it spans."""
-    under, over = low is not None and grid.min() < low, high is not None and grid.max() > high
+    under, over = low is not None and bool((grid < low).any()), high is not None and bool((grid > high).any())
     return ("neither", "min", "max", "both")[int(under) + 2 * int(over)]
 
 

@@ -4,7 +4,8 @@
 
 the total Sobol index of the posterior mean f over the unit cube: the share of the variation of f that parameter i
 takes part in, alone or with others. Interactions count for each of their parameters, so the sum can exceed one.
-Constraints are not looked at: the cube is sampled whole.
+Constraints are not looked at, the cube is sampled whole; but for mixtures, whose other parts make up for one that
+changes, in proportion.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ccgbo.arrays import Array
+from ccgbo.space import Space
 from ccgbo.viz.axes import searched
 from ccgbo.viz.model_view import ModelView, Source
 
@@ -21,7 +23,7 @@ def importance(source: Source | ModelView, *, m: int = 1024, seed: int = 0) -> d
     view = source if isinstance(source, ModelView) else ModelView(source)
     space, names = view.space, searched(view.space)
     rng = np.random.default_rng(seed)
-    A, B = rng.random((m, space.d)), rng.random((m, space.d))
+    A, B = (_points(view.space, m, rng) for _ in range(2))
     f = _mean(view, A)
     both = np.concatenate([f, _mean(view, B)])
     variance = float(both.var())
@@ -30,8 +32,14 @@ def importance(source: Source | ModelView, *, m: int = 1024, seed: int = 0) -> d
         for name in names:
             mixed, i = A.copy(), space.names.index(name)
             mixed[:, i] = B[:, i]
+            mixed = space.complete(mixed, [i])
             indices[name] = float(((f - _mean(view, mixed)) ** 2).mean() / (2.0 * variance))
     return dict(sorted(indices.items(), key=lambda item: -item[1]))
+
+
+def _points(space: Space, m: int, rng: np.random.Generator) -> Array:  # (m, d)
+    """Of the cube; where parts must add up, of the space."""
+    return rng.random((m, space.d)) if space.equations is None else space.without_predicates.sample(m, rng)
 
 
 def _mean(view: ModelView, U: Array) -> Array:

@@ -200,7 +200,7 @@ class ModelView:
         axis, centre = axis_of(self.space, name, m), self._centre([name], through)
         U = np.repeat(centre[None, :], len(axis.units), axis=0)
         U[:, self.space.names.index(name)] = axis.units
-        layers, hidden = self._visible(U)
+        layers, hidden = self._visible(U, [name])
         return Slice(axis, layers.shaped((len(axis.units),), hidden), self.space.decode(centre))
 
     def map(self, x: str, y: str, *, m: int = 61, through: Mapping[str, Any] | None = None) -> Map:
@@ -212,11 +212,15 @@ class ModelView:
         U = np.repeat(centre[None, :], shape[0] * shape[1], axis=0)
         U[:, self.space.names.index(x)] = np.tile(across.units, shape[0])
         U[:, self.space.names.index(y)] = np.repeat(up.units, shape[1])
-        layers, hidden = self._visible(U)
+        layers, hidden = self._visible(U, [x, y])
         return Map(across, up, layers.shaped(shape, hidden), self.space.decode(centre))
 
-    def _visible(self, U: Array) -> tuple[Layers, NDArray[np.bool_]]:
-        snapped = self.space.snap(U)
+    def _visible(self, U: Array, names: Sequence[str]) -> tuple[Layers, NDArray[np.bool_]]:
+        """The model at points that differ in the named parameters, and which of them may not be evaluated.
+
+        The other parts of a mixture make up for a named one, in proportion: along one part that is Cox's direction.
+        """
+        snapped = self.space.complete(self.space.snap(U), [self.space.names.index(name) for name in names])
         hidden = ~self.space.feasible(snapped) if self.space.constraints else np.zeros(len(U), dtype=bool)
         return self.at_units(snapped), hidden
 

@@ -2,8 +2,12 @@
 
     optuna-gp, optuna-tpe         Optuna's GPSampler and multivariate TPESampler
     botorch-logei, botorch-ucb    SingleTaskGP with LogEI, or with UCB of 2.576 standard deviations
+    botorch-vanilla               the first with starts around the best points too, for many dimensions
     bayes-opt                     bayesian-optimization with its UCB of kappa 2.576
     ax                            Ax with the method it chooses itself
+    turbo1                        TuRBO-1, written from the paper on GPyTorch
+    cmaes                         CMA-ES
+    vizier, hebo, smac, saasbo    Google Vizier, HEBO, SMAC3, SAASBO: each in its own environment (environments.py)
 
 Each module here needs its own library and is imported when a run starts, not before. Peers without mixed spaces search
 the unit cube and are evaluated at the nearest point of the space.
@@ -20,6 +24,7 @@ from typing import Any
 
 from ccgbo.bench.baselines import Searcher
 from ccgbo.bench.baselines.base import Initial
+from ccgbo.bench.peers import environments
 from ccgbo.errors import MissingExtraError
 from ccgbo.space import Space
 
@@ -31,9 +36,12 @@ class Peer:
     module: str
     name: str  # of the class
     options: Mapping[str, Any] = field(default_factory=dict)
+    environment: str | None = None  # of its own, where it has one
 
     def load(self) -> Callable[..., Searcher]:
-        """The class; says which extra is missing."""
+        """The class; says which extra or environment is missing."""
+        if self.environment is not None:
+            environments.interpreter(self.environment)
         with warnings.catch_warnings():  # what a library deprecates in another is not ours to say
             warnings.simplefilter("ignore")
             try:
@@ -50,14 +58,24 @@ class Peer:
         return searcher
 
 
+def _remote(name: str) -> Peer:
+    return Peer(module="remote", name="RemoteSearch", options={"peer": name}, environment=name)
+
+
 PEERS: Mapping[str, Peer] = MappingProxyType(
     {
         "optuna-gp": Peer(module="optuna", name="OptunaSearch", options={"sampler": "gp"}),
         "optuna-tpe": Peer(module="optuna", name="OptunaSearch", options={"sampler": "tpe"}),
         "botorch-logei": Peer(module="botorch", name="BoTorchSearch", options={"acquisition": "logei"}),
         "botorch-ucb": Peer(module="botorch", name="BoTorchSearch", options={"acquisition": "ucb"}),
+        "botorch-vanilla": Peer(
+            module="botorch", name="BoTorchSearch", options={"acquisition": "logei", "around_best": True}
+        ),
         "bayes-opt": Peer(module="bayes_opt", name="BayesOptSearch"),
         "ax": Peer(module="ax", name="AxSearch"),
+        "turbo1": Peer(module="turbo", name="TurboSearch"),
+        "cmaes": Peer(module="cmaes", name="CmaesSearch"),
+        **{name: _remote(name) for name in ("vizier", "hebo", "smac", "saasbo")},
     }
 )
 

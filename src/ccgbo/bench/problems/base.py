@@ -114,15 +114,18 @@ def point_of(space: Space, values: Sequence[float] | Array) -> dict[str, Any]:
     return params_of(space, np.asarray(values, dtype=np.float64))
 
 
-def need(problem: str, module: str) -> Any:
+def need(problem: str, module: str, *, extra: str = "bench") -> Any:
     """An optional module, or a MissingExtraError that names the problem which needs it."""
     try:
         with warnings.catch_warnings():
-            # Box2D's SWIG types have no __module__; Python says so at the first import.
+            # Box2D's SWIG types have no __module__; Python says so at the first import. gpytorch uses torch.jit.
             warnings.filterwarnings("ignore", message="builtin type .* has no __module__", category=DeprecationWarning)
+            warnings.filterwarnings("ignore", message=".*torch.jit", category=DeprecationWarning)
             return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(f"the benchmark problem {problem} ({module})", "bench") from error
+    except Exception as error:  # Gymnasium has an error of its own for a simulator that is missing
+        if isinstance(error, ImportError) or type(error).__name__ == "DependencyNotInstalled":
+            raise MissingExtraError(f"the benchmark problem {problem} ({module})", extra) from error
+        raise
 
 
 def folds(n: int, k: int) -> Iterator[tuple[Index, Index]]:

@@ -24,10 +24,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ccgbo.arrays import Array
@@ -35,74 +34,16 @@ from ccgbo.surrogate.distance import Choices, layout_of, mismatch, squared_dista
 from ccgbo.surrogate.gp.cross import NOISE_FLOOR, Hyper
 from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
 from ccgbo.surrogate.gp.linalg import cholesky, inverse_lower, solve, symmetric_times
+from ccgbo.surrogate.gp.priors import LENGTHSCALES, NOISE, SIGNAL, TREND, LengthscalePrior, VariancePrior
 from ccgbo.surrogate.gp.trend import basis
 from ccgbo.tuning import EngineTuning
-from ccgbo.validation import AtLeast, AtMost, Validated
+from ccgbo.validation import Validated
 
 LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 LOG_SIGNAL = (math.log(1e-3), math.log(1e3))
 LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
 LOG_TREND = (math.log(1e-4), math.log(1e2))
 TUNING = EngineTuning()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class LengthscalePrior(Validated):
-    """Exchangeable Gaussian on the log-lengthscales: a shared level plus one deviation per parameter.
-
-        log l_k = level + deviation_k
-        level ~ N(offset + scale * log d, shared_sd^2),   deviation_k ~ N(0, sd_k^2)
-
-    with sd_k = each_sd for a number and choice_sd for a categorical, whose choices may differ much or not at all
-    whatever the numbers do. Over a trend, which has the common shape already, the numbers are let go: trend_sd instead
-    of each_sd. ``shared_sd = 0`` is the independent prior of Hvarfner et al. 2024 with offset sqrt(2),
-    scale 1/2, every deviation sqrt(3). The covariance diag(sd^2) + shared^2 1 1^T has a rank-one inverse
-    (Sherman-Morrison), so it costs nothing.
-    """
-
-    offset: Annotated[float, AtLeast(-100), AtMost(100)] = -0.7
-    """Mean of the shared level in one dimension."""
-    scale: Annotated[float, AtLeast(-10), AtMost(10)] = 0.5
-    """Growth of that mean with the logarithm of the number of parameters d."""
-    shared_sd: Annotated[float, AtLeast(0), AtMost(1000)] = 1.0
-    """Standard deviation of the shared level; 0 makes the lengthscales independent."""
-    each_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 0.3
-    """Standard deviation of the deviation of a number."""
-    trend_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 1.0
-    """The same over a trend, instead of ``each_sd``."""
-    choice_sd: Annotated[float, AtLeast(0.001), AtMost(1000)] = 1.0
-    """The same of a categorical."""
-
-    def mode(self, d: int) -> float:
-        return self.offset + self.scale * math.log(max(d, 1))
-
-    def neg_log_density(self, log_l: Array, choice: NDArray[np.bool_], *, trend: bool) -> tuple[float, Array]:
-        """-log density up to a constant, and its gradient; ``choice`` marks the categoricals."""
-        precision = np.where(choice, self.choice_sd, self.trend_sd if trend else self.each_sd) ** -2.0
-        scaled = precision * (log_l - self.mode(len(log_l)))
-        shared = self.shared_sd**2
-        gradient = scaled - shared * scaled.sum() / (1.0 + shared * precision.sum()) * precision
-        return 0.5 * float((log_l - self.mode(len(log_l))) @ gradient), gradient
-
-
-_HVARFNER_SD = math.sqrt(3.0)
-HVARFNER = LengthscalePrior(
-    offset=math.sqrt(2.0), scale=0.5, shared_sd=0.0, each_sd=_HVARFNER_SD, trend_sd=_HVARFNER_SD, choice_sd=_HVARFNER_SD
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogNormal(Validated):
-    """Gaussian prior on the log of a variance."""
-
-    mean: Annotated[float, AtLeast(-100), AtMost(100)]
-    """Mean of the natural logarithm of the variance."""
-    sd: Annotated[float, AtLeast(0.001), AtMost(1000)]
-    """Standard deviation of that logarithm."""
-
-    def neg_log_density(self, log_v: float) -> tuple[float, float]:
-        delta = (log_v - self.mean) / self.sd
-        return 0.5 * delta * delta, delta / self.sd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -114,13 +55,13 @@ class FitSettings(Validated):
 
     kernel: Literal["matern52", "matern32", "rbf"] = "matern52"
     """Correlation function."""
-    lengthscale_prior: LengthscalePrior | None = LengthscalePrior()
+    lengthscale_prior: LengthscalePrior | None = LENGTHSCALES
     """Prior on the lengthscales; None is flat."""
-    noise_prior: LogNormal | None = LogNormal(mean=-5.0, sd=2.0)
+    noise_prior: VariancePrior | None = NOISE
     """Prior on the variance of the noise, of standardized values; None is flat."""
-    signal_prior: LogNormal | None = LogNormal(mean=0.0, sd=1.0)
+    signal_prior: VariancePrior | None = SIGNAL
     """Prior on the variance of the process; None is flat."""
-    trend_prior: LogNormal | None = LogNormal(mean=-1.0, sd=1.5)
+    trend_prior: VariancePrior | None = TREND
     """Prior on the variance of a quadratic trend under the process; None, or a categorical in the space: no trend."""
 
 
@@ -168,9 +109,9 @@ def fit(
 def default_theta(energy: NegLogPosterior, settings: FitSettings, last: Array | None) -> list[Array]:
     """Fresh starts: the prior's mode, and a shorter lengthscale with more noise."""
     g, prior = energy.p, settings.lengthscale_prior
-    level = prior.mode(g) if prior is not None else math.log(0.5) + 0.5 * math.log(max(g, 1)) - 0.35
-    noise = settings.noise_prior.mean if settings.noise_prior is not None else -4.0
-    trend = [] if energy.trend_prior is None else [energy.trend_prior.mean]
+    level = prior.log_mode(g) if prior is not None else math.log(0.5) + 0.5 * math.log(max(g, 1)) - 0.35
+    noise = settings.noise_prior.log_mode if settings.noise_prior is not None else -4.0
+    trend = [] if energy.trend_prior is None else [energy.trend_prior.log_mode]
     modest = np.concatenate([np.full(g, level), [0.0, noise], trend])
     rough = np.concatenate([np.full(g, level - 1.0), [0.0, noise + 2.0], trend])
     return [modest, rough] if last is None else [modest]
@@ -188,6 +129,12 @@ def _descend(
         options={"maxiter": tuning.max_iterations, "gtol": tuning.gradient_tolerance, "ftol": 1e-7},
     )
     return FitResult(np.asarray(result.x), float(result.fun))
+
+
+def _from_least(log_bounds: tuple[float, float], prior: LengthscalePrior | VariancePrior | None) -> tuple[float, float]:
+    """Bounds of a logarithm that hold what the prior allows."""
+    least = 0.0 if prior is None else prior.least
+    return (log_bounds[0] if least == 0.0 else max(log_bounds[0], math.log(least))), log_bounds[1]
 
 
 class NegLogPosterior:
@@ -215,12 +162,14 @@ class NegLogPosterior:
         )
         self.choice = np.isin(np.arange(self.p), [column for column, _ in choices])  # (p,)
         self.ones = np.ones((len(y), 1))
-        signal = LOG_SIGNAL if learn_signal else (0.0, 0.0)
+        signal = _from_least(LOG_SIGNAL, settings.signal_prior) if learn_signal else (0.0, 0.0)
         # one parabola for all choices of a categorical is no better than none (docs/quality.md)
         self.trend_prior = None if choices else settings.trend_prior
         self.P = None if self.trend_prior is None else basis(X)
-        trend = [] if self.P is None else [LOG_TREND]
-        self.bounds = np.array([LOG_LENGTHSCALE] * self.p + [signal, LOG_NOISE, *trend])
+        trend = [] if self.trend_prior is None else [_from_least(LOG_TREND, self.trend_prior)]
+        lengthscale = _from_least(LOG_LENGTHSCALE, settings.lengthscale_prior)
+        noise = _from_least(LOG_NOISE, settings.noise_prior)
+        self.bounds = np.array([lengthscale] * self.p + [signal, noise, *trend])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         g, n, y = self.p, len(self.y), self.y
