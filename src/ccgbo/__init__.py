@@ -33,6 +33,16 @@ from ccgbo.errors import (
     UnknownTrialError,
     UnsupportedError,
 )
+from ccgbo.influence import (
+    GroupInfluence,
+    Influence,
+    InfluenceOptions,
+    InfluenceRow,
+    Optimum,
+    PointInfluence,
+    SuggestionChange,
+    Support,
+)
 from ccgbo.records import CreditRow, Explanation, Neighbour, Recommendation, Result, Trial
 from ccgbo.space import (
     Bool,
@@ -71,7 +81,11 @@ __all__ = [
     "FitSettings",
     "Fixed",
     "Float",
+    "GroupInfluence",
     "InfeasibleSpaceError",
+    "Influence",
+    "InfluenceOptions",
+    "InfluenceRow",
     "Int",
     "LengthscalePrior",
     "LinearConstraint",
@@ -84,7 +98,9 @@ __all__ = [
     "ObjectiveError",
     "Optimizer",
     "OptimizerOptions",
+    "Optimum",
     "ParamsError",
+    "PointInfluence",
     "Recommendation",
     "Result",
     "SettingError",
@@ -98,6 +114,8 @@ __all__ = [
     "StudyExistsError",
     "StudyInfo",
     "StudyNotFoundError",
+    "SuggestionChange",
+    "Support",
     "TellError",
     "ThompsonSampling",
     "Trial",

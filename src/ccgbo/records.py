@@ -6,10 +6,11 @@ import copy
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
 from ccgbo.errors import NoObservationsError, UnsupportedError
 from ccgbo.frames import flat_row, frame_of
+from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.text import count, printable, reason, shorten
 
 if TYPE_CHECKING:
@@ -180,6 +181,16 @@ class Result(BestTrial):
         """How much each observation tells about where the optimum is."""
         rows: list[CreditRow] = self._optimizer().credits()
         return rows
+
+    def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
+        """What would be believed without each observation; the options are those of ``Optimizer.influence``."""
+        found: Influence = self._optimizer().influence(groups, **options)
+        return found
+
+    def influence_on(self, trial: Trial | int | Mapping[str, Any], *, top: int = 5) -> PointInfluence:
+        """Which observations the prediction at a trial, or at any point, rests on."""
+        why: PointInfluence = self._optimizer().influence_on(trial, top=top)
+        return why
 
     def explain(self, trial: Trial | int) -> Explanation:
         """Why this point was suggested, as the model saw it then."""

@@ -26,6 +26,7 @@ COMMANDS = {
     "tell": ("ccgbo.cli.loop:tell", "Record the value of a trial."),
     "run": ("ccgbo.cli.loop:run", "Evaluate a program until the study has its trials."),
     "show": ("ccgbo.cli.studies:show", "Show the trials, their credits, the best and the recommended point."),
+    "influence": ("ccgbo.cli.influence:influence", "Tell what each observation is worth, and what without it."),
     "list": ("ccgbo.cli.studies:list_", "List the studies of a file."),
     "export": ("ccgbo.cli.studies:export", "Write the trials to CSV, JSON or Parquet."),
     "import": ("ccgbo.cli.studies:import_", "Tell a study values from a file or from Optuna."),

@@ -1,0 +1,268 @@
+"""What would be believed without some observations: the questions behind ``Optimizer.influence``.
+
+The numbers are those of credit/influence.py, turned into the user's units. A deletion holds the hyperparameters, the
+outcome transform and every random draw, so that what differs is the observation's doing.
+
+    n  observations of the model, p  feature columns, k  posterior functions
+    W  worlds: one without each observation, then one without each group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccgbo.arrays import Array
+from ccgbo.credit.influence import Found, Pool, Worlds, find_optima, sampled_orders, shapley
+from ccgbo.engine.explain import in_user_units
+from ccgbo.engine.history import History
+from ccgbo.engine.model import FitState, build_model
+from ccgbo.engine.proposal import N_CENTRES, State, question
+from ccgbo.engine.search import global_candidates, local_candidates, movable, pull_back
+from ccgbo.errors import InfeasibleSpaceError, SettingError, UnknownTrialError, UnsupportedError
+from ccgbo.influence import SAME, GroupInfluence, Groups, Influence, InfluenceRow, Optimum
+from ccgbo.records import Trial
+from ccgbo.space import Categorical
+from ccgbo.surrogate.base import DeletablePosterior, Deletions, Rows
+from ccgbo.text import printable
+from ccgbo.validation import shown
+
+N_SHAPLEY = 256  # candidates, and places found in other worlds, among which a path has its maximum in sampled orders
+
+
+def influence(
+    state: State,
+    history: History,
+    rng: np.random.Generator,  # as the next step will find it
+    *,
+    groups: Mapping[str, tuple[int, ...]],  # trial ids by name
+    top: int,
+    refit: bool,
+    n_orders: int,
+    n_paths: int,
+) -> Influence:
+    """What each observation, and each group, is worth."""
+    view = View.of(state, history, deepcopy(rng), n_paths)
+    members = {name: tuple(i for i in ids if i in view.ids) for name, ids in groups.items()}
+    worlds = view.worlds(members.values())
+    found = find_optima(view.deletions, worlds, view.pool)
+    facts, n = view.counterfactuals(found, worlds), len(view.ids)
+    if refit:
+        for g in [*np.argsort(-found.worth[:n], kind="stable")[:top], *range(n, len(worlds))]:
+            facts[g]["refitted"] = _refitted(view, history, worlds[g], deepcopy(rng))
+    for row, share in zip(facts, _shares(view, found, n_orders, deepcopy(rng)), strict=False):
+        row.update(share)
+    credit = question(state, rng)[1].credit
+    trials = [history.trials[i] for i in view.ids]
+    rows = [
+        InfluenceRow(
+            trial_id=trial.id,
+            trial_ids=(trial.id,),
+            params=dict(trial.params),
+            value=float(trial.value),  # type: ignore[arg-type]
+            credit=float(credit[i]),
+            **facts[i],
+        )
+        for i, trial in enumerate(trials)
+    ]
+    named = zip(members.items(), facts[n:], strict=True)
+    return Influence(
+        rows=tuple(rows),
+        groups=tuple(GroupInfluence(name=name, trial_ids=ids, **fact) for (name, ids), fact in named),
+        optimum=view.optimum(found.full, 0),
+        recommended=view.ids[int(state.model.mean.argmax())],
+        n_paths=n_paths,
+    )
+
+
+def deletable(state: State) -> DeletablePosterior:
+    """The posterior, which must know what it would be without an observation."""
+    posterior = state.model.posterior
+    if not isinstance(posterior, DeletablePosterior):
+        raise UnsupportedError(
+            f"influence must have a surrogate that can take an observation out, such as surrogate='gp', "
+            f"got surrogate={shown(state.settings.surrogate)} with a {type(posterior).__name__}."
+        )
+    return posterior
+
+
+def moved(state: State, u: Array, v: Array) -> float:  # (d,), (d,)
+    """The largest change of a parameter as a share of its range; 1 where a choice or what is active is another."""
+    space = state.space
+    a, b = space.decode(u), space.decode(v)
+    changes = [0.0]
+    for j, (name, parameter) in enumerate(space.items()):
+        if (name in a) != (name in b) or (isinstance(parameter, Categorical) and a.get(name) != b.get(name)):
+            changes.append(1.0)
+        elif name in a and a[name] != b[name]:
+            changes.append(abs(float(u[j] - v[j])))
+    return max(changes)
+
+
+# -- groups
+
+
+def members_of(groups: Groups | None, by: str | None, history: History) -> dict[str, tuple[int, ...]]:
+    """Trial ids by the name of their group."""
+    named: dict[str, tuple[int, ...]] = {}
+    for name, members in (groups or {}).items():
+        if callable(members):
+            named[str(name)] = tuple(i for i in history.complete if members(history.trials[i]))
+            continue
+        named[str(name)] = tuple(dict.fromkeys(int(i) for i in members))
+        for i in named[str(name)]:
+            if i not in history.trials:
+                raise UnknownTrialError(f"groups[{name!r}] must be ids of trials; no trial is known as {i!r}.")
+    if by is not None:
+        named |= _by(by, [history.trials[i] for i in history.complete])
+    return named
+
+
+def _by(key: str, trials: Sequence[Trial]) -> dict[str, tuple[int, ...]]:
+    """Trials by an attribute, or by the value of a parameter."""
+    found: dict[str, list[int]] = {}
+    for trial in trials:
+        known: Mapping[str, Any] = {**trial.params, **getattr(trial, "attributes", {})}
+        if known.get(key) is not None:
+            found.setdefault(f"{key} = {printable(str(known[key]))}", []).append(trial.id)
+    if trials and not found:
+        raise SettingError(f"by must be an attribute of the trials or a parameter, got {key!r}.")
+    return {name: tuple(ids) for name, ids in found.items()}
+
+
+# -- what would be believed
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Posterior functions of a state, and where their maxima are sought."""
+
+    state: State
+    sign: float
+    ids: list[int]  # (n,) trials behind the observations
+    deletions: Deletions
+    pool: Pool
+    U: Array  # (m + n, d) candidates and observations
+
+    @classmethod
+    def of(cls, state: State, history: History, rng: np.random.Generator, n_paths: int) -> View:
+        posterior, space, tuning = deletable(state), state.space, state.settings.tuning
+        try:
+            U = global_candidates(space, tuning, rng)
+        except InfeasibleSpaceError:  # nothing can be suggested; what was told from elsewhere still has its worth
+            U = np.empty((0, space.d))
+        best = state.observed[np.argsort(-state.model.mean, kind="stable")[:N_CENTRES]]
+        U = np.concatenate([U, local_candidates(space, best, tuning.n_local, rng)])
+        every = np.concatenate([U, state.observed])
+
+        def settle(origin: Rows, F: Array) -> Array:
+            start = every[origin]
+            end = pull_back(space, start, _placed(state, start, F))
+            return space.features(np.where(space.feasible(start)[:, None], end, start))
+
+        pool = Pool(space.features(U), movable(space, every), settle if space.constraints else None)
+        ids = [history.observed(row).id for row in state.model.rows]
+        return cls(state, history.sign, ids, posterior.deletions(n_paths, rng), pool, every)
+
+    def worlds(self, groups: Any) -> list[Rows]:
+        """One without each observation, then one without each group."""
+        row_of = {i: row for row, i in enumerate(self.ids)}
+        singles: list[Rows] = [np.array([row]) for row in range(len(self.ids))]
+        return singles + [np.array([row_of[i] for i in ids], dtype=np.intp) for ids in groups]
+
+    def optimum(self, found: Found, g: int) -> Optimum:
+        """Of a world; the place is that of the mean, the last of the paths."""
+        mean, proxy = found.maxima[g, -1], found.maxima[g, :-1].mean()
+        params = self.state.space.decode(self.place(found, g))
+        return Optimum(params=params, mean=self.value(mean), proxy=self.value(proxy))
+
+    def place(self, found: Found, g: int, j: int = -1) -> Array:  # (d,)
+        """Of the maximum of a path."""
+        return _placed(self.state, self.U[found.origin[g, j]][None], found.argmax[g, j][None])[0]
+
+    def value(self, y: float) -> float:
+        """A value of the model as the user would write it."""
+        return in_user_units(self.state.model, float(y), 0.0, self.sign)[0]
+
+    def difference(self, dy: float, y: float) -> float:
+        """A small difference at a value of the model, likewise."""
+        return float(dy) * in_user_units(self.state.model, float(y), 1.0, self.sign)[1]
+
+    def counterfactuals(self, found: Worlds, worlds: Sequence[Rows]) -> list[dict[str, Any]]:
+        """Of every world, the fields of a ``Counterfactual``."""
+        here, z = self.place(found.full, 0), float(found.full.maxima[0, :-1].mean())
+        worth, error, n = found.worth, found.error, len(self.ids)
+        others = self._others(found)
+        facts, space = [], self.state.space
+        at_data = self.deletions.sweep(np.empty((0, self.pool.F.shape[1])), worlds)
+        for g, (rows, values) in enumerate(zip(worlds, at_data, strict=True)):
+            mean, left = values[-1].copy(), n - len(rows)
+            mean[rows] = -np.inf
+            away = np.flatnonzero(others[g])
+            worst = int(away[found.loss[g, away].argmax()]) if len(away) else None
+            hope = self.value(found.without.maxima[g, :-1].mean()) - self.value(z)
+            facts.append(
+                {
+                    "worth": abs(self.value(z) - self.value(z - worth[g])),
+                    "worth_error": self.difference(error[g], z),
+                    "hope": self.sign * hope,
+                    "optimum": self.optimum(found.without, g) if left else None,
+                    "moved": moved(self.state, here, self.place(found.without, g)) if left else None,
+                    "doubt": len(away) / others.shape[1],
+                    "elsewhere": None if worst is None else space.decode(self.place(found.without, g, worst)),
+                    "recommended": self.ids[int(mean.argmax())] if left else None,
+                }
+            )
+        return facts
+
+    def _others(self, found: Worlds) -> NDArray[np.bool_]:  # (W, k)
+        """Which draws have their maximum at another place."""
+        limit = np.zeros(self.pool.F.shape[1])
+        limit[self.state.space.continuous_columns] = SAME
+        away: NDArray[np.bool_] = (np.abs(found.without.argmax - found.full.argmax) > limit).any(axis=2)
+        return away[:, :-1]
+
+
+def _placed(state: State, start: Array, F: Array) -> Array:  # (b, d), (b, p) -> (b, d)
+    """Ends of climbs in the unit cube: only what is continuous has moved."""
+    U, space = start.copy(), state.space
+    U[:, space.continuous] = np.where(
+        movable(space, start)[:, space.continuous_columns], F[:, space.continuous_columns], start[:, space.continuous]
+    )
+    return U
+
+
+def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator) -> Optimum | None:
+    """Where the optimum would be thought to be with hyperparameters that were learned without these rows.
+
+    Random draws and candidates are those of the held hyperparameters.
+    """
+    s, model, data = view.state, view.state.model, history.data()
+    left = np.delete(np.arange(len(data.values)), model.rows[rows])
+    if not len(left):
+        return None
+    theta = build_model(data[left], s.space.choices, s.settings, None, model.fit, refit=True).fit.theta
+    held = FitState(theta, len(data.values))
+    other = replace(s, model=build_model(data, s.space.choices, s.settings, None, held, refit=False))
+    there = View.of(other, history, rng, view.deletions.paths.at_data.shape[1] - 1)
+    return there.optimum(find_optima(there.deletions, [rows], there.pool).without, 0)
+
+
+def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) -> list[dict[str, float]]:
+    """Shapley values of the observations, see credit/influence.py; none without orders."""
+    if not n_orders:
+        return []
+    elsewhere = found.without.argmax[:, :-1][found.loss > 0.0]
+    some = elsewhere[rng.permutation(len(elsewhere))[:N_SHAPLEY]]
+    points = [view.pool.F[:N_SHAPLEY], view.deletions.paths.X, found.full.argmax[0], some]
+    orders = sampled_orders(len(view.ids), n_orders, rng)
+    shares, z = shapley(view.deletions, np.concatenate(points), orders), found.full.maxima[0, :-1].mean()
+    return [
+        {"share": view.difference(value, z), "share_error": view.difference(error, z)}
+        for value, error in zip(shares.value, shares.error, strict=True)
+    ]
