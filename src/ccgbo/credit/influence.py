@@ -34,7 +34,8 @@ LONGEST = 0.3  # lengthscales: the longest first step of Newton's method
 FLAT = 1e-3  # gradient, in lengthscales, that is not worth a climb where there is no second order
 FEW_COLUMNS = 32  # columns up to which a Hessian is made
 POLISHES, CHORDS = 3, 3  # Hessians at the maximum of a path; steps of Newton's method in another world with the last
-STEPS, ROUNDS = 8, 5  # of gradient ascent: the paths that gain in one round go on in the next
+STEPS = 8  # of gradient ascent in one round; the paths that gained go on in the next
+ROUNDS, ROUNDS_ELSEWHERE = 5, 2  # on the paths themselves, and in other worlds
 BLOCK = 2**21  # covariances that are held at once
 
 Bools = NDArray[np.bool_]
@@ -92,7 +93,8 @@ def find_optima(deletions: Deletions, worlds: Sequence[Rows], pool: Pool) -> Wor
     full, inverse = _own_maxima(deletions.paths, pool)
     best, itself = _best_of_pool(deletions, worlds, pool, full)
     climbs = _move_to_second_order(deletions, worlds, pool, full, inverse, best, itself)
-    _climb_the_rest(deletions, worlds, pool, full, inverse, best, itself, climbs)
+    _climb_the_rest(deletions, worlds, pool, inverse, best, itself, climbs)
+    _share(deletions, worlds, pool, full, best, climbs)
     return Worlds(full, best)
 
 
@@ -103,7 +105,8 @@ def _own_maxima(paths: Paths, pool: Pool) -> tuple[Found, Array | None]:
     """The maximum of each path, with the inverse curvature there, see ``_inverse_curvature``."""
     values = np.concatenate([paths(pool.F), paths.at_data])  # (m + n, k + 1)
     origin = values.argmax(axis=0)
-    x, maxima = _gradient_ascent(paths, pool, origin, np.concatenate([pool.F, paths.X])[origin])
+    start, height = np.concatenate([pool.F, paths.X])[origin], values[origin, np.arange(values.shape[1])]
+    x, maxima = _gradient_ascent(paths, pool, origin, start, height, ROUNDS)
     inverse = None
     for _ in range(POLISHES):
         inverse = _inverse_curvature(paths, pool, origin, x)
@@ -113,12 +116,14 @@ def _own_maxima(paths: Paths, pool: Pool) -> tuple[Found, Array | None]:
     return Found(origin[None], x[None], maxima[None], maxima[None].copy()), inverse
 
 
-def _gradient_ascent(paths: Paths, pool: Pool, origin: Rows, x: Array) -> tuple[Array, Array]:
-    """Path j from its own point x_j: (k, p), (k,)."""
+def _gradient_ascent(
+    paths: Paths, pool: Pool, origin: Rows, x: Array, value: Array, rounds: int
+) -> tuple[Array, Array]:
+    """Path j from its own point x_j, where it has this value: (k, p), (k,)."""
     movable = pool.movable[origin]
-    x, value = x.copy(), paths.value_and_gradient_each(x)[0]
+    x, value = x.copy(), value.copy()
     rows = np.flatnonzero(movable.any(axis=1))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         if not len(rows):
             break
         function = paths.select(rows).value_and_gradient_each
@@ -206,38 +211,31 @@ def _move_to_second_order(
 ) -> Bools:  # (W, k + 1)
     """Move the maxima that stay with their path, in place; what is left to be climbed."""
     x, unit = full.argmax[0], np.minimum(deletions.paths.unit, 1.0)
-    movable = pool.movable[full.origin[0]]
-    climbs: Bools = ~itself
-    for g, gradient in enumerate(deletions.gradient_of_change(x, worlds)):
-        scaled = np.where(movable, gradient * unit, 0.0)  # (k + 1, p)
-        if inverse is None:
-            climbs[g] |= _longest(scaled) > FLAT
-            continue
-        step = np.einsum("kpq,kq->kp", inverse, scaled)
-        end = x + step * unit
-        short = (_longest(step) <= SHORT) & (((end >= 0.0) & (end <= 1.0)) | (step == 0.0)).all(axis=1)
-        climbs[g] |= ~short
-        j = np.flatnonzero(itself[g] & short)
-        fall = 0.5 * np.einsum("kp,kp->k", step[j], scaled[j])
-        best.argmax[g, j], best.maxima[g, j] = end[j], best.maxima[g, j] + fall
-        best.actual[g, j] -= fall
-    return climbs
+    scaled = np.where(pool.movable[full.origin[0]], deletions.gradient_of_change(x, worlds) * unit, 0.0)
+    if inverse is None:
+        return ~itself | (np.abs(scaled).max(axis=2) > FLAT)
+    step = np.einsum("kpq,wkq->wkp", inverse, scaled)
+    end = x + step * unit
+    inside = (((end >= 0.0) & (end <= 1.0)) | (step == 0.0)).all(axis=2)
+    short = (np.abs(step).max(axis=2) <= SHORT) & inside & itself
+    fall = np.where(short, 0.5 * np.einsum("wkp,wkp->wk", step, scaled), 0.0)
+    best.argmax[short] = end[short]
+    best.maxima[:] += fall
+    best.actual[:] -= fall
+    return ~short
 
 
 def _climb_the_rest(
     deletions: Deletions,
     worlds: Sequence[Rows],
     pool: Pool,
-    full: Found,
     inverse: Array | None,
     best: Found,
     itself: Bools,
     climbs: Bools,
 ) -> None:
-    """Climb the paths of other worlds, and offer what is found to every world of the path and to the path itself."""
+    """Climb the paths of other worlds, in place."""
     world, path = np.nonzero(climbs)
-    if not len(world):
-        return
     origin, x, maxima = best.origin[world, path], best.argmax[world, path], best.maxima[world, path]
     near = itself[world, path] & (inverse is not None)
     size = max(BLOCK // len(deletions.paths.X), 1)
@@ -245,23 +243,42 @@ def _climb_the_rest(
         for a in range(0, len(part), size):
             rows = part[a : a + size]
             paths = deletions.select(worlds, world[rows], path[rows])
-            if near[rows[0]] and inverse is not None:
+            if inverse is not None and near[rows[0]]:
                 x[rows], maxima[rows] = _newton(paths, x[rows], inverse[path[rows]])
             else:
-                x[rows], maxima[rows] = _gradient_ascent(paths, pool, origin[rows], x[rows])
-    own = deletions.paths.select(path).value_and_gradient_each(x)[0]
-    best.argmax[world, path], best.maxima[world, path], best.actual[world, path] = x, maxima, own
-    for j, mine, values in deletions.sweep_own(x, path, worlds):
-        top = values.argmax(axis=1)
-        height, found = values[np.arange(len(worlds)), top], mine[top]
-        g = np.flatnonzero(height > best.maxima[:, j] + 1e-9)
-        found = found[g]
-        best.maxima[g, j], best.argmax[g, j], best.origin[g, j] = height[g], x[found], origin[found]
-        best.actual[g, j] = own[found]
-        top_own = mine[own[mine].argmax()]
-        if own[top_own] > full.actual[0, j]:
-            full.actual[0, j], full.maxima[0, j] = own[top_own], own[top_own]
-            full.argmax[0, j], full.origin[0, j] = x[top_own], origin[top_own]
+                start = (origin[rows], x[rows], maxima[rows])
+                x[rows], maxima[rows] = _gradient_ascent(paths, pool, *start, ROUNDS_ELSEWHERE)
+    best.argmax[world, path], best.maxima[world, path] = x, maxima
+
+
+def _share(deletions: Deletions, worlds: Sequence[Rows], pool: Pool, full: Found, best: Found, climbs: Bools) -> None:
+    """Offer what was found in one world to every world of its path and to the path itself, in place.
+
+    A path that is higher there than at its own maximum goes on from there.
+    """
+    world, path = np.nonzero(climbs)
+    if not len(world):
+        return
+    paths, origin, x = deletions.paths, best.origin[world, path], best.argmax[world, path]
+    own = paths.select(path).value_and_gradient_each(x)[0]
+    best.actual[world, path] = own
+    highest = np.full(len(full.maxima[0]), -np.inf)
+    np.maximum.at(highest, path, own)
+    top = np.array([np.flatnonzero((path == j) & (own == highest[j]))[0] for j in np.unique(path)])
+    top = top[own[top] > full.maxima[0, path[top]]]
+    j = path[top]
+    if len(top):
+        start = (origin[top], x[top], own[top])
+        full.argmax[0, j], full.maxima[0, j] = _gradient_ascent(paths.select(j), pool, *start, ROUNDS)
+        full.actual[0, j], full.origin[0, j] = full.maxima[0, j], origin[top]
+        x, path = np.concatenate([x, full.argmax[0, j]]), np.concatenate([path, j])
+        origin, own = np.concatenate([origin, origin[top]]), np.concatenate([own, full.maxima[0, j]])
+    for one, mine, values in deletions.sweep_own(x, path, worlds):
+        column = values.argmax(axis=1)
+        height, found = values[np.arange(len(worlds)), column], mine[column]
+        g = np.flatnonzero(height > best.maxima[:, one] + 1e-9)
+        best.maxima[g, one], best.argmax[g, one] = height[g], x[found[g]]
+        best.actual[g, one], best.origin[g, one] = own[found[g]], origin[found[g]]
 
 
 # -- shares that add up

@@ -27,7 +27,7 @@ from ccgbo.engine.search import global_candidates, local_candidates, movable, pu
 from ccgbo.errors import InfeasibleSpaceError, SettingError, UnknownTrialError, UnsupportedError
 from ccgbo.influence import SAME, GroupInfluence, Groups, Influence, InfluenceRow, Optimum
 from ccgbo.records import Trial
-from ccgbo.space import Categorical
+from ccgbo.space import Categorical, Space
 from ccgbo.surrogate.base import DeletablePosterior, Deletions, Rows
 from ccgbo.text import printable
 from ccgbo.validation import shown
@@ -74,7 +74,7 @@ def influence(
     return Influence(
         rows=tuple(rows),
         groups=tuple(GroupInfluence(name=name, trial_ids=ids, **fact) for (name, ids), fact in named),
-        optimum=view.optimum(found.full, 0),
+        optimum=view.optima(found.full)[0],
         recommended=view.ids[int(state.model.mean.argmax())],
         n_paths=n_paths,
     )
@@ -91,17 +91,15 @@ def deletable(state: State) -> DeletablePosterior:
     return posterior
 
 
-def moved(state: State, u: Array, v: Array) -> float:  # (d,), (d,)
-    """The largest change of a parameter as a share of its range; 1 where a choice or what is active is another."""
-    space = state.space
-    a, b = space.decode(u), space.decode(v)
-    changes = [0.0]
-    for j, (name, parameter) in enumerate(space.items()):
-        if (name in a) != (name in b) or (isinstance(parameter, Categorical) and a.get(name) != b.get(name)):
-            changes.append(1.0)
-        elif name in a and a[name] != b[name]:
-            changes.append(abs(float(u[j] - v[j])))
-    return max(changes)
+def moved(space: Space, u: Array, V: Array) -> Array:  # (d,), (b, d) -> (b,)
+    """The largest change of a parameter as a share of its range; 1 where a choice, or what is active, is another."""
+    change = np.abs(V - u)
+    choices = [j for j, parameter in enumerate(space.parameters) if isinstance(parameter, Categorical)]
+    change[:, choices] = V[:, choices] != u[choices]
+    if space.conditional:
+        on, was_on = space.active(V), space.active(u[None])
+        change = np.where(on & was_on, change, on != was_on)
+    return change.max(axis=1)  # type: ignore[no-any-return]
 
 
 # -- groups
@@ -147,7 +145,6 @@ class View:
     ids: list[int]  # (n,) trials behind the observations
     deletions: Deletions
     pool: Pool
-    U: Array  # (m + n, d) candidates and observations
 
     @classmethod
     def of(cls, state: State, history: History, rng: np.random.Generator, n_paths: int) -> View:
@@ -162,12 +159,12 @@ class View:
 
         def settle(origin: Rows, F: Array) -> Array:
             start = every[origin]
-            end = pull_back(space, start, _placed(state, start, F))
+            end = pull_back(space, start, space.from_features(F))
             return space.features(np.where(space.feasible(start)[:, None], end, start))
 
         pool = Pool(space.features(U), movable(space, every), settle if space.constraints else None)
         ids = [history.observed(row).id for row in state.model.rows]
-        return cls(state, history.sign, ids, posterior.deletions(n_paths, rng), pool, every)
+        return cls(state, history.sign, ids, posterior.deletions(n_paths, rng), pool)
 
     def worlds(self, groups: Any) -> list[Rows]:
         """One without each observation, then one without each group."""
@@ -175,46 +172,49 @@ class View:
         singles: list[Rows] = [np.array([row]) for row in range(len(self.ids))]
         return singles + [np.array([row_of[i] for i in ids], dtype=np.intp) for ids in groups]
 
-    def optimum(self, found: Found, g: int) -> Optimum:
-        """Of a world; the place is that of the mean, the last of the paths."""
-        mean, proxy = found.maxima[g, -1], found.maxima[g, :-1].mean()
-        params = self.state.space.decode(self.place(found, g))
-        return Optimum(params=params, mean=self.value(mean), proxy=self.value(proxy))
+    def places(self, F: Array) -> Array:  # (b, p) -> (b, d)
+        return self.state.space.from_features(F)
 
-    def place(self, found: Found, g: int, j: int = -1) -> Array:  # (d,)
-        """Of the maximum of a path."""
-        return _placed(self.state, self.U[found.origin[g, j]][None], found.argmax[g, j][None])[0]
+    def values(self, y: Array) -> Array:
+        """Values of the model as the user would write them."""
+        values: Array = self.sign * self.state.model.in_user_units(y, np.zeros_like(y))[0]
+        return values
 
-    def value(self, y: float) -> float:
-        """A value of the model as the user would write it."""
-        return in_user_units(self.state.model, float(y), 0.0, self.sign)[0]
+    def slope(self, y: float) -> float:
+        """What a small difference at a value of the model is worth to the user."""
+        return in_user_units(self.state.model, y, 1.0, self.sign)[1]
 
-    def difference(self, dy: float, y: float) -> float:
-        """A small difference at a value of the model, likewise."""
-        return float(dy) * in_user_units(self.state.model, float(y), 1.0, self.sign)[1]
+    def optima(self, found: Found) -> list[Optimum]:
+        """Of every world; the place is that of the mean, the last of the paths."""
+        mean, proxy = self.values(found.maxima[:, -1]), self.values(found.maxima[:, :-1].mean(axis=1))
+        params = self.state.space.decode_rows(self.places(found.argmax[:, -1]))
+        return [Optimum(params=p, mean=float(m), proxy=float(z)) for p, m, z in zip(params, mean, proxy, strict=True)]
 
     def counterfactuals(self, found: Worlds, worlds: Sequence[Rows]) -> list[dict[str, Any]]:
         """Of every world, the fields of a ``Counterfactual``."""
-        here, z = self.place(found.full, 0), float(found.full.maxima[0, :-1].mean())
-        worth, error, n = found.worth, found.error, len(self.ids)
-        others = self._others(found)
-        facts, space = [], self.state.space
+        full, there, space, n = found.full, found.without, self.state.space, len(self.ids)
+        z, loss, away = full.maxima[0, :-1].mean(), found.loss, self._others(found)
+        worth = np.abs(self.values(z - found.worth) - self.values(np.array([z])))
+        hope = self.sign * (self.values(there.maxima[:, :-1].mean(axis=1)) - self.values(np.array([z])))
+        error = self.slope(float(z)) * found.error
+        optima, worst = self.optima(there), np.where(away, loss, -1.0).argmax(axis=1)
+        here, elsewhere = self.places(full.argmax[0, -1:])[0], there.argmax[np.arange(len(worlds)), worst]
+        far = moved(space, here, self.places(there.argmax[:, -1]))
+        others = space.decode_rows(self.places(elsewhere))
+        facts = []
         at_data = self.deletions.sweep(np.empty((0, self.pool.F.shape[1])), worlds)
         for g, (rows, values) in enumerate(zip(worlds, at_data, strict=True)):
-            mean, left = values[-1].copy(), n - len(rows)
+            mean, left = values[-1].copy(), len(rows) < n
             mean[rows] = -np.inf
-            away = np.flatnonzero(others[g])
-            worst = int(away[found.loss[g, away].argmax()]) if len(away) else None
-            hope = self.value(found.without.maxima[g, :-1].mean()) - self.value(z)
             facts.append(
                 {
-                    "worth": abs(self.value(z) - self.value(z - worth[g])),
-                    "worth_error": self.difference(error[g], z),
-                    "hope": self.sign * hope,
-                    "optimum": self.optimum(found.without, g) if left else None,
-                    "moved": moved(self.state, here, self.place(found.without, g)) if left else None,
-                    "doubt": len(away) / others.shape[1],
-                    "elsewhere": None if worst is None else space.decode(self.place(found.without, g, worst)),
+                    "worth": float(worth[g]),
+                    "worth_error": float(error[g]),
+                    "hope": float(hope[g]),
+                    "optimum": optima[g] if left else None,
+                    "moved": float(far[g]) if left else None,
+                    "doubt": float(away[g].mean()),
+                    "elsewhere": others[g] if away[g].any() else None,
                     "recommended": self.ids[int(mean.argmax())] if left else None,
                 }
             )
@@ -228,15 +228,6 @@ class View:
         return away[:, :-1]
 
 
-def _placed(state: State, start: Array, F: Array) -> Array:  # (b, d), (b, p) -> (b, d)
-    """Ends of climbs in the unit cube: only what is continuous has moved."""
-    U, space = start.copy(), state.space
-    U[:, space.continuous] = np.where(
-        movable(space, start)[:, space.continuous_columns], F[:, space.continuous_columns], start[:, space.continuous]
-    )
-    return U
-
-
 def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator) -> Optimum | None:
     """Where the optimum would be thought to be with hyperparameters that were learned without these rows.
 
@@ -247,10 +238,12 @@ def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator
     if not len(left):
         return None
     theta = build_model(data[left], s.space.choices, s.settings, None, model.fit, refit=True).fit.theta
-    held = FitState(theta, len(data.values))
-    other = replace(s, model=build_model(data, s.space.choices, s.settings, None, held, refit=False))
-    there = View.of(other, history, rng, view.deletions.paths.at_data.shape[1] - 1)
-    return there.optimum(find_optima(there.deletions, [rows], there.pool).without, 0)
+    other = build_model(data, s.space.choices, s.settings, None, FitState(theta, len(data.values)), refit=False)
+    there = View.of(
+        replace(s, model=other, observed=data.U[other.rows]), history, rng, view.deletions.paths.at_data.shape[1] - 1
+    )
+    gone = np.flatnonzero(np.isin(other.rows, model.rows[rows]))
+    return there.optima(find_optima(there.deletions, [gone], there.pool).without)[0]
 
 
 def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) -> list[dict[str, float]]:
@@ -261,8 +254,9 @@ def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) 
     some = elsewhere[rng.permutation(len(elsewhere))[:N_SHAPLEY]]
     points = [view.pool.F[:N_SHAPLEY], view.deletions.paths.X, found.full.argmax[0], some]
     orders = sampled_orders(len(view.ids), n_orders, rng)
-    shares, z = shapley(view.deletions, np.concatenate(points), orders), found.full.maxima[0, :-1].mean()
+    shares = shapley(view.deletions, np.concatenate(points), orders)
+    slope = view.slope(float(found.full.maxima[0, :-1].mean()))
     return [
-        {"share": view.difference(value, z), "share_error": view.difference(error, z)}
-        for value, error in zip(shares.value, shares.error, strict=True)
+        {"share": float(value), "share_error": float(error)}
+        for value, error in zip(slope * shares.value, slope * shares.error, strict=True)
     ]

@@ -63,7 +63,7 @@ def reasons_for_next(
                 name=name,
                 trial_ids=tuple(ids),
                 params=state.space.decode(instead),
-                moved=moved(state, chosen, instead),
+                moved=float(moved(state.space, chosen, instead[None])[0]),
             )
         )
     return replace(why, changes=tuple(changes))

@@ -151,8 +151,8 @@ class Deletions(Protocol):
     def sweep_own(self, x: Array, path: Rows, worlds: Sequence[Rows]) -> Iterator[tuple[int, Rows, Array]]:
         """(R, p), (R,) -> for every path j in turn, which of the points are its own (r,), and j there (W, r)."""
 
-    def gradient_of_change(self, x: Array, worlds: Sequence[Rows]) -> Iterator[Array]:
-        """(k, p) -> for every world in turn (k, p): the gradient of path j there minus that of path j, at x_j."""
+    def gradient_of_change(self, x: Array, worlds: Sequence[Rows]) -> Array:
+        """(k, p) -> (W, k, p): the gradient of path j in each world minus that of path j, at x_j."""
 
     def leave_one_out(self, x: Array) -> tuple[Array, Array]:
         """(m, p) -> (n, m), (n, m): mean and standard deviation without each of the observations in turn."""

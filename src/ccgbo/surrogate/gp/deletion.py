@@ -26,6 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
+from ccgbo.surrogate.distance import Points
+from ccgbo.surrogate.gp.cross import Linearized
 from ccgbo.surrogate.gp.linalg import cholesky, inverse_lower, solve_lower
 
 if TYPE_CHECKING:
@@ -100,12 +102,22 @@ class Deletions:
             taken[world, left_out] = c[:, j]
             yield int(j), mine, own[mine] - taken @ reach[:, mine]
 
-    def gradient_of_change(self, x: Array, worlds: Sequence[Rows]) -> Iterator[Array]:
-        """(k, p) -> for every world in turn (k, p): the gradient of path j there minus that of path j, at x_j."""
-        sites = self.paths.gp.sites
+    def gradient_of_change(self, x: Array, worlds: Sequence[Rows]) -> Array:
+        """(k, p) -> (W, k, p): the gradient of path j in each world minus that of path j, at x_j.
+
+        From the gradients of k(x_j, X) P, which serve every world.
+        """
+        sites, n = self.paths.gp.sites, len(self.inverse)
         at = sites.linearize(x)
-        for rows in worlds:
-            yield -sites.vjp(at, (self.inverse[:, rows] @ self._coefficients(rows)).T)
+        reach = np.array([sites.vjp(_repeated(at, j, n), self.inverse) for j in range(len(x))])  # (k, n, p)
+        change = np.empty((len(worlds), *x.shape))
+        for g, rows in enumerate(worlds):
+            c = self._coefficients(rows)
+            if len(rows) == 1:
+                np.multiply(-c[0][:, None], reach[:, rows[0]], out=change[g])
+            else:
+                change[g] = -np.einsum("ik,kip->kp", c, reach[:, rows])
+        return change
 
     def leave_one_out(self, x: Array) -> tuple[Array, Array]:  # (m, p) -> (n, m), (n, m)
         """Mean and standard deviation of the noise-free function without each of the observations in turn."""
@@ -117,15 +129,13 @@ class Deletions:
     def select(self, worlds: Sequence[Rows], world: Rows, path: Rows) -> Paths:  # (R,), (R,)
         """Path ``path[r]`` in the world ``world[r]``, for every r."""
         paths = self.paths.select(path)
-        update, at_data, noise = paths.update.copy(), paths.at_data.copy(), paths.gp.noise[:, None]
+        coefficients = np.zeros(paths.update.shape)  # (n, R)
         for g in np.unique(world):
-            rows, columns = worlds[g], np.flatnonzero(world == g)
-            c = self._coefficients(rows)[:, path[columns]]
-            taken = self.inverse[:, rows] @ c
-            update[:, columns] -= taken
-            update[np.ix_(rows, columns)] = 0.0
-            at_data[:, columns] += noise * taken
-            at_data[np.ix_(rows, columns)] -= c
+            columns = np.flatnonzero(world == g)
+            coefficients[np.ix_(worlds[g], columns)] = self._coefficients(worlds[g])[:, path[columns]]
+        taken = self.inverse @ coefficients
+        update = np.where(coefficients != 0.0, 0.0, paths.update - taken)
+        at_data = paths.at_data + paths.gp.noise[:, None] * taken - coefficients
         return replace(paths, update=update, at_data=at_data)
 
     def growth(self, x: Array, orders: Sequence[Rows]) -> Iterator[Iterator[Array]]:
@@ -149,6 +159,16 @@ class Deletions:
             return single
         solved: Array = np.linalg.solve(self.inverse[np.ix_(rows, rows)], v)
         return solved
+
+
+def _repeated(at: Linearized, j: int, n: int) -> Linearized:
+    """The query point j, n times, as a view."""
+
+    def rows(a: Array) -> Array:
+        return np.broadcast_to(a[j], (n, *a.shape[1:]))
+
+    P = None if at.P is None else rows(at.P)
+    return Linearized(rows(at.x), Points(rows(at.z.Z)), P, rows(at.k), rows(at.slope))
 
 
 def _cumulated(values: Array, a: Array, b: Array) -> Iterator[Array]:  # (k, m), (n, m), (n, k)
