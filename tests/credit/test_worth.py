@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ccgbo.credit import influence
-from ccgbo.credit.influence import Pool, find_optima, sampled_orders, shapley
+from ccgbo.credit.influence import Pool, find_optima
+from ccgbo.credit.shapley import sampled_orders, shapley
 from ccgbo.surrogate.gp.cross import Hyper
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP

@@ -36,6 +36,7 @@ FEW_COLUMNS = 32  # columns up to which a Hessian is made
 POLISHES, CHORDS = 3, 3  # Hessians at the maximum of a path; steps of Newton's method in another world with the last
 STEPS = 8  # of gradient ascent in one round; the paths that gained go on in the next
 ROUNDS, ROUNDS_ELSEWHERE = 5, 2  # on the paths themselves, and in other worlds
+EXCHANGES = 3  # times that the maximum of one path is offered to the others
 BLOCK = 2**21  # covariances that are held at once
 
 Bools = NDArray[np.bool_]
@@ -107,6 +108,15 @@ def _own_maxima(paths: Paths, pool: Pool) -> tuple[Found, Array | None]:
     origin = values.argmax(axis=0)
     start, height = np.concatenate([pool.F, paths.X])[origin], values[origin, np.arange(values.shape[1])]
     x, maxima = _gradient_ascent(paths, pool, origin, start, height, ROUNDS)
+    for _ in range(EXCHANGES):
+        at_others = paths(x)  # (k + 1, k + 1): what one path found may be better for another
+        j = np.flatnonzero(at_others.max(axis=0) > maxima + 1e-6)
+        if not len(j):
+            break
+        other = at_others[:, j].argmax(axis=0)
+        origin[j] = origin[other]
+        start, height = x[other], at_others[other, j]
+        x[j], maxima[j] = _gradient_ascent(paths.select(j), pool, origin[j], start, height, ROUNDS)
     inverse = None
     for _ in range(POLISHES):
         inverse = _inverse_curvature(paths, pool, origin, x)
@@ -213,11 +223,12 @@ def _move_to_second_order(
     x, unit = full.argmax[0], np.minimum(deletions.paths.unit, 1.0)
     scaled = np.where(pool.movable[full.origin[0]], deletions.gradient_of_change(x, worlds) * unit, 0.0)
     if inverse is None:
-        return ~itself | (np.abs(scaled).max(axis=2) > FLAT)
+        steep: Bools = ~itself | (np.abs(scaled).max(axis=2) > FLAT)
+        return steep
     step = np.einsum("kpq,wkq->wkp", inverse, scaled)
     end = x + step * unit
     inside = (((end >= 0.0) & (end <= 1.0)) | (step == 0.0)).all(axis=2)
-    short = (np.abs(step).max(axis=2) <= SHORT) & inside & itself
+    short: Bools = (np.abs(step).max(axis=2) <= SHORT) & inside & itself
     fall = np.where(short, 0.5 * np.einsum("wkp,wkp->wk", step, scaled), 0.0)
     best.argmax[short] = end[short]
     best.maxima[:] += fall
@@ -279,40 +290,3 @@ def _share(deletions: Deletions, worlds: Sequence[Rows], pool: Pool, full: Found
         g = np.flatnonzero(height > best.maxima[:, one] + 1e-9)
         best.maxima[g, one], best.argmax[g, one] = height[g], x[found[g]]
         best.actual[g, one], best.origin[g, one] = own[found[g]], origin[found[g]]
-
-
-# -- shares that add up
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Shapley values: what the observations are worth together, divided among them."""
-
-    value: Array  # (n,)
-    error: Array  # (n,) standard errors over the orders
-    total: float  # what they add up to: knowing all of them instead of none
-
-
-def sampled_orders(n: int, n_orders: int, rng: np.random.Generator) -> list[Rows]:
-    """Orders of n observations, in pairs of one and its reverse."""
-    forward = [rng.permutation(n) for _ in range((n_orders + 1) // 2)]
-    return [order for each in forward for order in (each, each[::-1])][:n_orders]
-
-
-def shapley(deletions: Deletions, points: Array, orders: Sequence[Rows]) -> Shares:  # (m, p)
-    """The mean, over orders of the observations, of what each adds to those before it.
-
-        v(S) = E_j[f_j(argmax over the points of path j that knows S only)]
-
-    Near-duplicates, of which each alone is worth nothing since the other is there, share what they are worth together.
-    A share is negative where an observation, with few others, points to the wrong place. An order costs as much as the
-    deletions of every observation.
-    """
-    n, actual = len(deletions.paths.X), deletions.paths(points)[:, :-1]  # (m, k)
-    draws = np.arange(actual.shape[1])
-    gains = np.empty((len(orders), n))
-    for gain, order, grown in zip(gains, orders, deletions.growth(points, orders), strict=True):
-        worth = [float(actual[values[:-1].argmax(axis=1), draws].mean()) for values in grown]
-        gain[order] = np.diff(worth)
-    error = gains.std(axis=0, ddof=1) / np.sqrt(len(orders)) if len(orders) > 1 else np.full(n, np.nan)
-    return Shares(gains.mean(axis=0), error, float(gains.sum(axis=1).mean()))

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
-from ccgbo.credit.influence import Found, Pool, Worlds, find_optima, sampled_orders, shapley
+from ccgbo.credit.influence import Found, Pool, Worlds, find_optima
+from ccgbo.credit.shapley import sampled_orders, shapley
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
 from ccgbo.engine.model import FitState, build_model
 from ccgbo.engine.proposal import N_CENTRES, State, question
-from ccgbo.engine.search import global_candidates, local_candidates, movable, pull_back
+from ccgbo.engine.search import SMALL_GRID, global_candidates, local_candidates, movable, pull_back
 from ccgbo.errors import InfeasibleSpaceError, SettingError, UnknownTrialError, UnsupportedError
 from ccgbo.influence import SAME, GroupInfluence, Groups, Influence, InfluenceRow, Optimum
 from ccgbo.records import Trial
@@ -32,7 +33,8 @@ from ccgbo.surrogate.base import DeletablePosterior, Deletions, Rows
 from ccgbo.text import printable
 from ccgbo.validation import shown
 
-N_SHAPLEY = 256  # candidates, and places found in other worlds, among which a path has its maximum in sampled orders
+N_GLOBAL = 256  # candidates over the whole space; each maximum climbs from the best of them
+N_SHAPLEY = 256  # places found in other worlds that are added to these in sampled orders
 
 
 def influence(
@@ -151,6 +153,7 @@ class View:
         posterior, space, tuning = deletable(state), state.space, state.settings.tuning
         try:
             U = global_candidates(space, tuning, rng)
+            U = U if space.grid_size_at_most(SMALL_GRID) else U[:N_GLOBAL]
         except InfeasibleSpaceError:  # nothing can be suggested; what was told from elsewhere still has its worth
             U = np.empty((0, space.d))
         best = state.observed[np.argsort(-state.model.mean, kind="stable")[:N_CENTRES]]
@@ -224,8 +227,8 @@ class View:
         """Which draws have their maximum at another place."""
         limit = np.zeros(self.pool.F.shape[1])
         limit[self.state.space.continuous_columns] = SAME
-        away: NDArray[np.bool_] = (np.abs(found.without.argmax - found.full.argmax) > limit).any(axis=2)
-        return away[:, :-1]
+        change = np.abs(found.without.argmax - found.full.argmax)[:, :-1]
+        return np.any(change > limit, axis=2)  # type: ignore[no-any-return, unused-ignore]
 
 
 def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator) -> Optimum | None:
@@ -247,12 +250,12 @@ def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator
 
 
 def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) -> list[dict[str, float]]:
-    """Shapley values of the observations, see credit/influence.py; none without orders."""
+    """Shapley values of the observations, see credit/shapley.py; none without orders."""
     if not n_orders:
         return []
     elsewhere = found.without.argmax[:, :-1][found.loss > 0.0]
     some = elsewhere[rng.permutation(len(elsewhere))[:N_SHAPLEY]]
-    points = [view.pool.F[:N_SHAPLEY], view.deletions.paths.X, found.full.argmax[0], some]
+    points = [view.pool.F, view.deletions.paths.X, found.full.argmax[0], some]
     orders = sampled_orders(len(view.ids), n_orders, rng)
     shares = shapley(view.deletions, np.concatenate(points), orders)
     slope = view.slope(float(found.full.maxima[0, :-1].mean()))

@@ -62,7 +62,7 @@ class Paths(Protocol):
     def value_and_gradient_each(self, x: Array) -> tuple[Array, Array]:
         """(k, p) -> (k,), (k, p): path j at its own point x_j, with its gradient there."""
 
-    def select(self, j: Array) -> Paths:
+    def select(self, j: Rows) -> Paths:
         """The paths with the given indices, repeats allowed."""
 
 

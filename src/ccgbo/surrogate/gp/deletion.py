@@ -157,8 +157,7 @@ class Deletions:
         if len(rows) == 1:
             single: Array = v / self.inverse[rows[0], rows[0]]
             return single
-        solved: Array = np.linalg.solve(self.inverse[np.ix_(rows, rows)], v)
-        return solved
+        return np.asarray(np.linalg.solve(self.inverse[np.ix_(rows, rows)], v), dtype=float)
 
 
 def _repeated(at: Linearized, j: int, n: int) -> Linearized:

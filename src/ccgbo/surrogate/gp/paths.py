@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Layout
@@ -106,7 +107,7 @@ class Paths:
             gradient += basis_slope(x, self.beta.T)
         return value, gradient
 
-    def select(self, j: Array) -> Paths:
+    def select(self, j: NDArray[np.intp]) -> Paths:
         """The paths with the given indices, repeats allowed."""
         beta = None if self.beta is None else self.beta[:, j]
         return Paths(self.gp, self.frequencies, self.weights[:, j], self.update[:, j], self.at_data[:, j], beta)
