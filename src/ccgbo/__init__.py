@@ -34,7 +34,18 @@ from ccgbo.errors import (
     UnknownTrialError,
     UnsupportedError,
 )
-from ccgbo.records import CreditRow, Explanation, Neighbour, Recommendation, Result, Trial
+from ccgbo.explanation import Explanation, Neighbour
+from ccgbo.influence import (
+    GroupInfluence,
+    Influence,
+    InfluenceOptions,
+    InfluenceRow,
+    Optimum,
+    PointInfluence,
+    SuggestionChange,
+    Support,
+)
+from ccgbo.records import CreditRow, Recommendation, Result, Trial
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -74,7 +85,11 @@ __all__ = [
     "FitSettings",
     "Fixed",
     "Float",
+    "GroupInfluence",
     "InfeasibleSpaceError",
+    "Influence",
+    "InfluenceOptions",
+    "InfluenceRow",
     "Int",
     "LinearConstraint",
     "LogEI",
@@ -90,7 +105,9 @@ __all__ = [
     "ObjectiveError",
     "Optimizer",
     "OptimizerOptions",
+    "Optimum",
     "ParamsError",
+    "PointInfluence",
     "Recommendation",
     "Result",
     "SettingError",
@@ -105,6 +122,8 @@ __all__ = [
     "StudyExistsError",
     "StudyInfo",
     "StudyNotFoundError",
+    "SuggestionChange",
+    "Support",
     "TellError",
     "ThompsonSampling",
     "Trial",
