@@ -13,6 +13,7 @@ from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context
 from ccgbo.acquisition.factors import NormalPrior
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
+from ccgbo.diagnosis import Concern, Diagnosis, Gain, LeftOut
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
 from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
@@ -77,20 +78,24 @@ __all__ = [
     "Bool",
     "Categorical",
     "CcgboError",
+    "Concern",
     "Context",
     "CreditRow",
     "CreditSettings",
+    "Diagnosis",
     "EngineTuning",
     "Explanation",
     "FitSettings",
     "Fixed",
     "Float",
+    "Gain",
     "GroupInfluence",
     "InfeasibleSpaceError",
     "Influence",
     "InfluenceOptions",
     "InfluenceRow",
     "Int",
+    "LeftOut",
     "LinearConstraint",
     "LogEI",
     "LogNormal",

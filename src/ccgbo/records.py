@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
+from ccgbo.diagnosis import Diagnosis
 from ccgbo.errors import NoObservationsError, UnsupportedError
 from ccgbo.explanation import Explanation, Neighbour
 from ccgbo.frames import flat_row, frame_of
@@ -182,6 +183,11 @@ class Result(BestTrial):
         """How much each observation tells about where the optimum is."""
         rows: list[CreditRow] = self._optimizer().credits()
         return rows
+
+    def diagnose(self) -> Diagnosis:
+        """Whether to believe the model, and whether to stop."""
+        found: Diagnosis = self._optimizer().diagnose()
+        return found
 
     def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
         """What would be believed without each observation; the options are those of ``Optimizer.influence``."""

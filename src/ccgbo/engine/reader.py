@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ccgbo.acquisition.factors import UserPrior
+from ccgbo.diagnosis import Diagnosis, Gain
+from ccgbo.engine.diagnostics import diagnose
 from ccgbo.engine.explain import credit_rows, in_user_units
 from ccgbo.engine.history import Data, History
 from ccgbo.engine.influence import influence, members_of
@@ -19,6 +21,7 @@ from ccgbo.engine.proposal import State, question
 from ccgbo.engine.reasons import reasons_for, reasons_for_next
 from ccgbo.engine.search import Excluded
 from ccgbo.engine.settings import Settings
+from ccgbo.engine.stopping import expected_gains
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError
 from ccgbo.explanation import Explanation
@@ -128,6 +131,26 @@ class OptimizerReader(BestTrial):
         with blas_threads(self._threads):
             _, scores = question(state, self.generator())
         return credit_rows([self._history.observed(row) for row in state.model.rows], scores)
+
+    def diagnose(self) -> Diagnosis:
+        """Whether to believe the model, and whether to stop: what it predicts of each observation from the others,
+        what speaks against it, and what more evaluations are expected to gain. Looking changes nothing."""
+        state = self.snapshot()
+        with blas_threads(self._threads):
+            return diagnose(state, self._history, self.generator())
+
+    def expected_gain(self, n: int = 10) -> Gain | None:
+        """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell.
+
+        Parameters
+        ----------
+        n
+            How many more evaluations.
+        """
+        more, state = whole_number("n", n), self.snapshot()
+        with blas_threads(self._threads):
+            gains = expected_gains(state, self.generator(), (more,))
+        return gains[0] if gains else None
 
     def influence(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from ccgbo.diagnosis import Diagnosis, Gain
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
 from ccgbo.explanation import Explanation
@@ -92,6 +93,20 @@ class StudyReader(BestTrial):
     def credits(self) -> list[CreditRow]:
         """How much each observation tells about where the optimum is."""
         return self._read(lambda view: self._copy.optimizer(view).credits())
+
+    def diagnose(self) -> Diagnosis:
+        """Whether to believe the model, and whether to stop."""
+        return self._read(lambda view: self._copy.optimizer(view).diagnose())
+
+    def expected_gain(self, n: int = 10) -> Gain | None:
+        """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell.
+
+        Parameters
+        ----------
+        n
+            How many more evaluations.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).expected_gain(n))
 
     def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
         """What would be believed without each observation, and what each is worth.

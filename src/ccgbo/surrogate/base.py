@@ -173,3 +173,15 @@ class DeletablePosterior(Posterior, Protocol):
 
     def deletions(self, k: int, rng: np.random.Generator) -> Deletions:
         """k joint draws and, last, the mean, with what they would be without some of the observations."""
+
+
+@runtime_checkable
+class CheckedPosterior(Posterior, Protocol):
+    """A posterior that can be checked against its own observations."""
+
+    @property
+    def noise(self) -> Array:
+        """(n,) variance of the noise of each observation."""
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Mean (n,) and standard deviation (n,), noise included, of each observation given the others."""

@@ -244,6 +244,11 @@ class GP:
         var = self.noise - self.noise**2 * inverse_diagonal(self.L)
         return mean, np.sqrt(np.maximum(var, VAR_FLOOR * self.noise))
 
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Mean (n,) and std (n,) of every y_i given the others: y - alpha / q and q^-1/2, q the diagonal of K^-1."""
+        q = inverse_diagonal(self.L)
+        return self.y - self.alpha / q, np.sqrt(1.0 / q)
+
     def information_gain(self) -> Array:  # (n,)
         """1/2 log |I + K_N / noise| for every N: what the first N observations tell about the function."""
         gain: Array = np.cumsum(np.log(self.L.diagonal()) - 0.5 * np.log(self.noise))
