@@ -13,6 +13,7 @@ from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context
 from ccgbo.acquisition.factors import NormalPrior
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
+from ccgbo.diagnosis import Concern, Diagnosis, Gain, LeftOut
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
 from ccgbo.engine.settings import PRESETS, Settings
@@ -34,7 +35,18 @@ from ccgbo.errors import (
     UnknownTrialError,
     UnsupportedError,
 )
-from ccgbo.records import CreditRow, Explanation, Neighbour, Recommendation, Result, Trial
+from ccgbo.explanation import Explanation, Neighbour
+from ccgbo.influence import (
+    GroupInfluence,
+    Influence,
+    InfluenceOptions,
+    InfluenceRow,
+    Optimum,
+    PointInfluence,
+    SuggestionChange,
+    Support,
+)
+from ccgbo.records import CreditRow, Recommendation, Result, Trial
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -66,16 +78,24 @@ __all__ = [
     "Bool",
     "Categorical",
     "CcgboError",
+    "Concern",
     "Context",
     "CreditRow",
     "CreditSettings",
+    "Diagnosis",
     "EngineTuning",
     "Explanation",
     "FitSettings",
     "Fixed",
     "Float",
+    "Gain",
+    "GroupInfluence",
     "InfeasibleSpaceError",
+    "Influence",
+    "InfluenceOptions",
+    "InfluenceRow",
     "Int",
+    "LeftOut",
     "LinearConstraint",
     "LogEI",
     "LogNormal",
@@ -90,7 +110,9 @@ __all__ = [
     "ObjectiveError",
     "Optimizer",
     "OptimizerOptions",
+    "Optimum",
     "ParamsError",
+    "PointInfluence",
     "Recommendation",
     "Result",
     "SettingError",
@@ -105,6 +127,8 @@ __all__ = [
     "StudyExistsError",
     "StudyInfo",
     "StudyNotFoundError",
+    "SuggestionChange",
+    "Support",
     "TellError",
     "ThompsonSampling",
     "Trial",

@@ -7,10 +7,13 @@ import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
+from ccgbo.diagnosis import Diagnosis
 from ccgbo.errors import NoObservationsError, UnsupportedError
+from ccgbo.explanation import Explanation, Neighbour
 from ccgbo.frames import flat_row, frame_of
+from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.text import count, differences, printable, reason, shorten
 
 if TYPE_CHECKING:
@@ -21,44 +24,6 @@ Origin = Literal["design", "model", "enqueued", "external"]
 Direction = Literal["maximize", "minimize"]
 
 NO_VALUE = "no observation yet: no trial has a value."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
-    """An observation near a suggestion."""
-
-    trial_id: int
-    distance: float  # as the credit field measures it: in the unit cube for "knn", else in lengthscales
-    credit: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Why a point was suggested, as the model saw it at that moment; values are in the user's units."""
-
-    reason: str
-    t: int | None = None  # iterations since the initial design
-    acquisition: str | None = None
-    mean: float | None = None
-    std: float | None = None
-    base: float | None = None  # base acquisition, in standardised units
-    weight: float | None = None  # w_t(x), 1.0 where credit says nothing
-    factor: float | None = None  # everything the base was multiplied by: credit, prior, chance of success
-    proxy: float | None = None  # Z_t
-    neighbours: tuple[Neighbour, ...] = ()
-
-    def __str__(self) -> str:
-        if self.mean is None:
-            return self.reason
-        near = ", ".join(f"#{n.trial_id} (credit {n.credit:.2f})" for n in self.neighbours)
-        lines = [
-            f"{self.reason}: {self.acquisition}, iteration {self.t}",
-            f"  predicted   {self.mean:.6g} ± {self.std:.3g}   (proxy of the optimum {self.proxy:.6g})"
-            if self.proxy is not None
-            else f"  predicted   {self.mean:.6g} ± {self.std:.3g}",
-            f"  base        {self.base:.6g}   weight {self.weight:.4f}   total factor {self.factor:.4f}",
-        ]
-        return "\n".join(lines + ([f"  nearest     {near}"] if near else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +183,21 @@ class Result(BestTrial):
         """How much each observation tells about where the optimum is."""
         rows: list[CreditRow] = self._optimizer().credits()
         return rows
+
+    def diagnose(self) -> Diagnosis:
+        """Whether to believe the model, and whether to stop."""
+        found: Diagnosis = self._optimizer().diagnose()
+        return found
+
+    def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
+        """What would be believed without each observation; the options are those of ``Optimizer.influence``."""
+        found: Influence = self._optimizer().influence(groups, **options)
+        return found
+
+    def influence_on(self, trial: Trial | int | Mapping[str, Any], *, top: int = 5) -> PointInfluence:
+        """Which observations the prediction at a trial, or at any point, rests on."""
+        why: PointInfluence = self._optimizer().influence_on(trial, top=top)
+        return why
 
     def explain(self, trial: Trial | int) -> Explanation:
         """Why this point was suggested, as the model saw it then."""

@@ -12,7 +12,8 @@ from ccgbo.credit.scores import Scores
 from ccgbo.engine.history import History
 from ccgbo.engine.model import Model
 from ccgbo.engine.proposal import Proposal, State
-from ccgbo.records import CreditRow, Explanation, Neighbour, Trial
+from ccgbo.explanation import Explanation, Neighbour
+from ccgbo.records import CreditRow, Trial
 
 
 def in_user_units(model: Model, mean: float, std: float, sign: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ Everything is a pure function of its arguments and the generator it is handed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,14 @@ class Excluded:
             self._radius[columns] = max(
                 min_distance * len(self._pending) ** (-1.0 / space.dimension), space.tolerance[columns[0]]
             )
+
+    def without(self, F: Array) -> Excluded:  # (g, p)
+        """The same when some of the points were never evaluated; of equal ones the others stay."""
+        fewer, kept = copy(self), np.ones(len(self._F), dtype=bool)
+        for f in F:
+            kept[np.flatnonzero(kept & (f == self._F).all(axis=1))[:1]] = False
+        fewer._F = self._F[kept]
+        return fewer
 
     def is_new(self, f: Array) -> bool:  # (p,)
         return _away(f, self._F, self._space.tolerance)
@@ -180,14 +189,14 @@ def _gradient_ascent(
     end = U.copy()
     end[:, space.continuous] = end_F[:, space.continuous_columns]
     if space.constraints:
-        end = _pull_back(space, U, end)
+        end = pull_back(space, U, end)
         end_values = acquisition(space.features(end))
     end_values = _finite(end_values)
     better = end_values > values
     return np.where(better[:, None], end, U), np.where(better, end_values, values)
 
 
-def _pull_back(space: Space, start: Array, end: Array) -> Array:
+def pull_back(space: Space, start: Array, end: Array) -> Array:
     """The farthest of the points 1, 1/2, 1/4, ... of the way that is feasible; the start is."""
     out, share, open_rows = start.copy(), 1.0, np.arange(len(start))
     while len(open_rows) and share > 1e-3:

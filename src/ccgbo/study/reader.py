@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from ccgbo.diagnosis import Diagnosis, Gain
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
+from ccgbo.explanation import Explanation
 from ccgbo.frames import flat_row, frame_of
+from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.records import (
     BestTrial,
     CreditRow,
     Direction,
     Event,
-    Explanation,
     Recommendation,
     Result,
     Trial,
@@ -91,6 +93,44 @@ class StudyReader(BestTrial):
     def credits(self) -> list[CreditRow]:
         """How much each observation tells about where the optimum is."""
         return self._read(lambda view: self._copy.optimizer(view).credits())
+
+    def diagnose(self) -> Diagnosis:
+        """Whether to believe the model, and whether to stop."""
+        return self._read(lambda view: self._copy.optimizer(view).diagnose())
+
+    def expected_gain(self, n: int = 10) -> Gain | None:
+        """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell.
+
+        Parameters
+        ----------
+        n
+            How many more evaluations.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).expected_gain(n))
+
+    def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
+        """What would be believed without each observation, and what each is worth.
+
+        Parameters
+        ----------
+        groups
+            Observations to leave out together as well: by name the ids of trials, or a predicate of a trial.
+        **options
+            The other arguments of ``Optimizer.influence``.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).influence(groups, **options))
+
+    def influence_on(self, trial: Trial | int | Mapping[str, Any], *, top: int = 5) -> PointInfluence:
+        """Which observations the prediction at a trial, or at any point, rests on, as the model sees it now.
+
+        Parameters
+        ----------
+        trial
+            A trial, its id, or the params of a point.
+        top
+            The number of observations that are named.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).influence_on(trial, top=top))
 
     def explain(self, trial: Trial | int) -> Explanation:
         """Why this point was suggested, as the model saw it then."""

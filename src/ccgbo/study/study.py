@@ -189,6 +189,7 @@ class Study(StudyEditor):
         timeout: Any = None,
         target: float | None = None,
         patience: int | None = None,
+        stop_when_gain_below: float | None = None,
         progress: bool = True,
         callback: Callback | None = None,
         on_error: OnError = "record",
@@ -218,6 +219,9 @@ class Study(StudyEditor):
             A value at which, or at a better one, the run stops.
         patience
             Trials without a better value after which the run stops.
+        stop_when_gain_below
+            The run stops when the model expects another ten evaluations to gain less than this, see
+            ``Optimizer.expected_gain``, and says so three times in a row.
         progress
             Whether progress is shown.
         callback
@@ -235,6 +239,7 @@ class Study(StudyEditor):
             timeout=timeout,
             target=target,
             patience=patience,
+            stop_when_gain_below=stop_when_gain_below,
             progress=progress,
             callback=callback,
             on_error=on_error,
