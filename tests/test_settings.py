@@ -380,6 +380,10 @@ def test_the_entry_points_show_their_options_to_editors(entry: Any) -> None:
         (ccgbo.Optimizer, ccgbo.Optimizer.__init__),
         (ccgbo.Optimizer.ask, ccgbo.Optimizer.ask),
         (ccgbo.Optimizer.tell, ccgbo.Optimizer.tell),
+        (ccgbo.Optimizer.influence, ccgbo.Optimizer.influence),
+        (ccgbo.Optimizer.influence_on, ccgbo.Optimizer.influence_on),
+        (ccgbo.Study.influence, ccgbo.Study.influence),
+        (ccgbo.Study.influence_on, ccgbo.Study.influence_on),
     ],
 )
 def test_help_documents_every_argument(documented: Any, signature: Any) -> None:

@@ -11,6 +11,7 @@ of continuous parameters.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -49,7 +50,8 @@ class CreditedBy:
         posterior, F = context.posterior, context.candidates
         if not isinstance(posterior, DeletablePosterior) or F is None:
             raise SettingError(f"CreditedBy must have surrogate='gp', got a {type(posterior).__name__}.")
-        found = maxima_of(posterior, F[:N_POOL], self.n_paths, context.rng)
+        apart = np.random.default_rng(deepcopy(context.rng).integers(2**62))  # the base draws what it would without us
+        found = maxima_of(posterior, F[:N_POOL], self.n_paths, apart)
         credit = credits(credit_ranks(self.source, posterior, found))
         settings = CreditSettings(strength=self.strength, tau=self.tau)
         base = self.base.bind(context)
