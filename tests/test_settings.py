@@ -450,6 +450,10 @@ BY_HAND = ["tell", "tell_many", "enqueue", "register", "amend", "drop", "restore
         (ccgbo.Optimizer, ccgbo.Optimizer.__init__),
         (ccgbo.Optimizer.ask, ccgbo.Optimizer.ask),
         *[(getattr(Optimizer, name), getattr(Optimizer, name)) for name in (*BY_HAND, "change_space")],
+        (ccgbo.Optimizer.influence, ccgbo.Optimizer.influence),
+        (ccgbo.Optimizer.influence_on, ccgbo.Optimizer.influence_on),
+        (ccgbo.Study.influence, ccgbo.Study.influence),
+        (ccgbo.Study.influence_on, ccgbo.Study.influence_on),
     ],
 )
 def test_help_documents_every_argument(documented: Any, signature: Any) -> None:
