@@ -294,6 +294,16 @@ def test_a_table_is_one_write(lab: ccgbo.Study, monkeypatch: pytest.MonkeyPatch)
     assert [(e.action, e.trial_id) for e in lab.log()] == [("amend", 0)]
 
 
+def test_what_a_table_does_to_pending_trials_beside_telling_them_is_in_the_log(lab: ccgbo.Study) -> None:
+    plan = import_table(lab, [{"id": 3, "state": "abandoned"}, {"id": 4, "note": "oven 3", "value": None}], amend=True)
+    assert str(plan) == "told 1 pending trial (1 abandoned), skipped 0 unchanged, added 0 new, amended 1 changed"
+    assert [(t.state, dict(t.attributes)) for t in lab.trials[3:]] == [
+        ("abandoned", {}),
+        ("pending", {"note": "oven 3"}),
+    ]
+    assert [(e.action, e.trial_id) for e in lab.log()] == [("abandon", 3), ("amend", 4)]
+
+
 def test_a_dry_run_says_it_before(lab: ccgbo.Study, tmp_path: Path) -> None:
     before = lab.trials
     filled(lab, tmp_path / "lab.csv", {"1": "99.0", "3": "1.5"})
