@@ -226,12 +226,16 @@ class ModelView:
         return self.at_units(snapped), hidden
 
     def _centre(self, names: Sequence[str], through: Mapping[str, Any] | None) -> Array:  # (d,)
-        """The best predicted observation in which the parameters looked at are active, or the point given."""
+        """The best predicted observation in which the parameters looked at are active, or the point given.
+
+        Of one that lies outside the space the point of the space beside it.
+        """
         if through is not None:
             return self.space.encode(through)
         for i in np.argsort(-self.model.mean, kind="stable"):
             if all(name in self.trials[i].params for name in names):
-                return self.space.encode(self.trials[i].params)
+                centre: Array = self.space.snap(self.space.place_rows([self.trials[i].params])[0])[0]
+                return centre
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
 
 

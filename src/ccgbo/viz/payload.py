@@ -123,7 +123,7 @@ def _credits(view: ModelView) -> dict[str, Any]:
     mean, std = view.observed
     return {
         "n": len(view.trials),
-        "of": sum(t.state == "complete" for t in view.every_trial),
+        "of": sum(t.in_model for t in view.every_trial),
         "iteration": view.iteration,
         "acts": view.acts,
         "proxy": _short(view.proxy),
