@@ -60,10 +60,10 @@ def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model
             rest = [
                 [t.id, _state(t, outside), t.value, credit.get(t.id), *map(t.params.get, study.space)] for t in shown
             ]
-            for column, said in (("why", _why), ("note", _note)):
-                if any(said(t, outside) for t in shown):
+            for column, text_of in (("why", _why), ("note", _note)):
+                if any(text_of(t, outside) for t in shown):
                     columns.append(column)
-                    rest = [[*row, shorten(said(t, outside), WHY)] for row, t in zip(rest, shown)]
+                    rest = [[*row, shorten(text_of(t, outside), WHY)] for row, t in zip(rest, shown)]
             click.echo(table(columns, rest))
         if best is not None:
             click.secho(f"best         trial {best.id}: {cell(best.value)} at {words(best.params)}", bold=True)
