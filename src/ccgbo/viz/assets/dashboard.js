@@ -240,11 +240,11 @@
     const row = new Map(trials.id.map((id, i) => [id, i]));
     news.id.forEach((id, k) => {
       const i = row.has(id) ? row.get(id) : trials.id.length;
-      for (const key of ["id", "state", "value"]) trials[key][i] = news[key][k];
-      trials.at.forEach((column, j) => { column[i] = news.at[j][k]; });
-      for (const key of ["error", "reason", "why"]) {
-        if (id in news[key]) trials[key][id] = news[key][id];
-        else delete trials[key][id];
+      for (const [key, part] of Object.entries(trials)) {
+        if (key === "at") part.forEach((column, j) => { column[i] = news.at[j][k]; });
+        else if (Array.isArray(part)) part[i] = news[key][k];
+        else if (id in news[key]) part[id] = news[key][id];
+        else delete part[id];
       }
     });
     Object.assign(study, { best: changes.best, revision: changes.revision });
@@ -306,7 +306,8 @@
     const found = await get("/api/studies");
     const names = found.studies.map((s) => s.name);
     const titles = found.studies.map((s) => titleOf(s.name, s.n_trials));
-    document.title = `${found.file} · ccgbo`;
+    say(document.getElementById("file"), found.file);
+    document.title = `${current === null ? "" : `${current} · `}${found.file} · ccgbo`;
     if (current === null && names.length) {
       const wanted = new URLSearchParams(location.search).get("study");
       choose(names.includes(wanted) ? wanted : names[0]);

@@ -107,7 +107,8 @@ class Follower:
     def _payload(self, known: int) -> dict[str, Any]:
         trials = list(self._trials.values())
         changed = trials if not known else [t for t in trials if self._changed[t.id] > known]
-        payload = study_payload(self.name, self._study.space, self._study.direction, trials, show=changed)
+        space, direction, times = self._study.space, self._study.direction, self._study.times()
+        payload = study_payload(self.name, space, direction, trials, show=changed, times=times)
         since = self._version(known) if known else None
         return payload | {"revision": self._version(self._revision), "since": since}
 
