@@ -141,7 +141,7 @@ def _credits(view: ModelView) -> dict[str, Any]:
     mean, std = view.observed
     return {
         "n": len(view.trials),
-        "of": sum(t.state == "complete" for t in view.every_trial),
+        "of": len(view.observations),
         "iteration": view.iteration,
         "acts": view.acts,
         "proxy": short_number(view.proxy),

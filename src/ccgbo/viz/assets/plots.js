@@ -108,7 +108,8 @@ ccgbo.plots = (() => {
     const ids = kept ? data.drawn().filter((id) => kept.has(id)) : data.drawn();
     const window = scale === "near" ? data.window() : null;
     const beyond = (value) => window !== null && (value < window[0] || value > window[1]);
-    const shown = (value) => (window === null ? value : Math.min(Math.max(value, window[0]), window[1]));
+    const edge = window === null ? 0 : 0.03 * (window[1] - window[0]);  // so that what stands there is seen whole
+    const shown = (value) => (beyond(value) ? Math.min(Math.max(value, window[0] + edge), window[1] - edge) : value);
     const credit = ids.map((id) => data.creditOf(id));
     const failed = everyNth(data.trials.id.filter((_, i) => data.trials.state[i] === "failed" && (by !== "time" || data.trials.told_at[i] !== null)), 500);
     const known = credit.some((c) => c !== null);
@@ -240,7 +241,9 @@ ccgbo.plots = (() => {
     const shown = data.study.parameters.map((p, j) => [p, j]).filter(([p]) => p.searched);
     const ids = data.drawn();
     const values = ids.map((id) => data.value(id));
-    const [low, high] = range(values);
+    const window = data.window(), [least, most] = range(values);
+    const [low, high] = window ? [Math.max(window[0], least), Math.min(window[1], most)] : [least, most];
+    const height = (value) => (high > low ? Math.min(Math.max((value - low) / (high - low), 0), 1) : 0.5);
     const order = ids.map((_, i) => i).sort((a, b) => (data.better(values[a], values[b]) ? 1 : -1));
     const bins = Math.min(8, ids.length);
     const traces = [];
@@ -259,7 +262,7 @@ ccgbo.plots = (() => {
           trace.text.push(text);
         });
         trace.x.push(shown.length, null);
-        trace.y.push(high > low ? (values[i] - low) / (high - low) : 0.5, null);
+        trace.y.push(height(values[i]), null);
         trace.text.push(text, null);
       }
       traces.push(trace);
@@ -271,7 +274,7 @@ ccgbo.plots = (() => {
       if (p.type === "categorical") p.labels.forEach((text, i) => mark(k, (i + 0.5) / p.labels.length, text));
       else [[0, p.low], [1, p.high]].forEach(([y, text]) => mark(k, y, number(text, 4)));
     });
-    if (ids.length) [[0, low], [1, high]].forEach(([y, text]) => mark(shown.length, y, number(text, 4)));
+    if (ids.length) [[0, low, least < low], [1, high, most > high]].forEach(([y, text, more]) => mark(shown.length, y, `${more ? (y ? "≥ " : "≤ ") : ""}${number(text, 4)}`));
     // names stand upright below their axes where there is room, and else slant to the right, away from the edge
     const widest = Math.max(...shown.map(([p]) => Math.min([...p.name].length, 14)), 5) * 7;
     const slanted = widest > (width - 84) / (shown.length + 0.2);
@@ -288,8 +291,9 @@ ccgbo.plots = (() => {
   }
 
   function shade(t) {
-    // Viridis from its light end to its dark end: the best are darkest
+    // Viridis from the end that is near the ground to the other: the best stand out
     const stops = [[180, 222, 44], [53, 183, 121], [33, 145, 140], [49, 104, 142], [68, 1, 84]];
+    if (matchMedia("screen and (prefers-color-scheme: dark)").matches) stops.reverse();
     const at = t * (stops.length - 1);
     const i = Math.min(Math.floor(at), stops.length - 2);
     return `rgb(${stops[i].map((c, k) => Math.round(c + (at - i) * (stops[i + 1][k] - c))).join(",")})`;

@@ -57,17 +57,18 @@ Object.assign(ccgbo.plots, (() => {
   function timeline(data) {
     const { BLUE, RED, GREY } = colors();
     const { trials } = data;
-    const now = Date.now();
+    const known = [...trials.asked_at, ...trials.told_at].filter((at) => at !== null);
+    const last = 1000 * range(known)[1];  // a report may be read years later
     const ids = everyNth(trials.id.filter((_, i) => trials.asked_at[i] !== null), 1500);
     const kinds = { complete: [BLUE, "circle"], failed: [RED, "x"], pending: [GREY, "circle-open"], abandoned: [GREY, "x-thin-open"] };
     const traces = Object.entries(kinds).map(([state, [color, symbol]]) => {
       const x = [], y = [], text = [], size = [];
       for (const id of ids) {
-        const i = trials.id.length === data.row.size ? data.row.get(id) : trials.id.indexOf(id);
+        const i = data.row.get(id);
         if (trials.state[i] !== state) continue;
-        const from = 1000 * trials.asked_at[i], to = trials.told_at[i] === null ? (state === "pending" ? now : from) : 1000 * trials.told_at[i];
+        const from = 1000 * trials.asked_at[i], to = trials.told_at[i] === null ? (state === "pending" ? last : from) : 1000 * trials.told_at[i];
         const took = duration((to - from) / 1000);
-        const said = `<b>trial ${id}</b>, ${state}<br>${state === "pending" ? `waiting for ${took}` : took}${trials.reason[id] ? `<br>${label(trials.reason[id].slice(0, 120))}` : ""}`;
+        const said = `<b>trial ${id}</b>, ${state}<br>${state === "pending" ? `asked ${new Date(from).toLocaleString()}` : state === "abandoned" ? "" : took}${trials.reason[id] ? `<br>${label(trials.reason[id].slice(0, 120))}` : ""}`;
         x.push(from, to, null);
         y.push(id, id, null);
         text.push(said, said, "");

@@ -4,7 +4,7 @@
 Object.assign(ccgbo, (() => {
   const { Data, Table, advice, arrange, count, el, fill, number, say } = ccgbo;
   const { LAYERS, Plot, blank, distribution, importance, leftOut, map, overTime, parallel, progress, slice, timeline } = ccgbo.plots;
-  const CREDIT = "Credit says, for each evaluation, how likely it is that a place as good as the optimum looks like that one: it ranks the evaluations that point to the optimum, from 0.1 to 1.";
+  const CREDIT = "Credit ranks the evaluations by how likely each is, to the model, to be at the optimum: 1 the likeliest, 0.1 the least.";
 
   function card(span, title, note, ...children) {
     return el("section", { class: `card span-${span}` }, el("h2", null, title), note ? el("p", { class: "note" }, note) : null, ...children);
@@ -241,7 +241,7 @@ Object.assign(ccgbo, (() => {
         el("th", { scope: "col", class: i ? "num" : "" }, text)))), settingsBody));
     const plots = {
       leftOut: new Plot("each observation as the model predicts it from the others"),
-      distribution: new Plot("how many evaluations gave which value", "low"),
+      distribution: new Plot("how many evaluations gave which value", "tall"),
       timeline: new Plot("trials in time, from asking to outcome", "tall"),
       overTime: new Plot("credit of each observation over time", "tall"),
       parallel: new Plot("all trials in parallel coordinates", "tall"),
@@ -266,7 +266,7 @@ Object.assign(ccgbo, (() => {
       card(12, "Along each parameter", "The other parameters are held at the recommended point.",
         guidance, slices.node),
       timeCard,
-      card(12, "All evaluations", "One line per trial, the best darkest.", plots.parallel.node),
+      card(12, "All evaluations", "One line per trial; the better its value, the stronger the line.", plots.parallel.node),
       card(12, "All trials", null, table.node),
       ...after
     ));
