@@ -328,7 +328,7 @@ ccgbo.plots = (() => {
   class Plot {
     constructor(name, kind = "", config = CONFIG) {
       this.config = config;
-      this.node = el("div", { class: `plot ${kind}`, role: "img", "aria-label": name });
+      this.node = el("div", { class: `plot ${kind}`, role: "figure", "aria-label": name });
       this.make = this.last = null;
       plots.add(this);
       this.visible = this.queued = false;
