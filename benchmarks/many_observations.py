@@ -8,7 +8,8 @@ Time and memory: noisy Hartmann6 (d = 6) in a fresh process for each n: ``tell_m
 suggestions of which the tellings are not timed. Peak memory is that process's. Quality: n rows, then 50 suggestions by
 the default that was told all of them, and by the same default that was told a random subset of 3,000 with the same
 seed. Compared is the AUSR of the 50, both from the regret of the best of all n rows, as the ratio of means with its
-bootstrap interval over the seeds; and the final regret. One BLAS thread; figures to keep are ratios of one run.
+bootstrap interval over the seeds; and the final regret. Times are CPU seconds with one BLAS thread, which other work on
+the machine changes little; figures to keep are ratios of one run.
 """
 
 from __future__ import annotations
@@ -60,17 +61,17 @@ def peak_megabytes() -> float:
 
 
 def measure(n: int, seed: int, suggestions: int = 10) -> dict[str, float]:
-    """Seconds to tell n rows, of the first suggestion and of the next ones."""
+    """CPU seconds to tell n rows, of the first suggestion and of the next ones."""
     problem, rng = get_problem("Hartmann6"), np.random.default_rng(seed)
     points, values = rows_of(problem, n, seed)
     before = peak_megabytes()
-    start = time.perf_counter()
+    start = time.process_time()
     optimizer = told(problem, points, values, seed)
-    telling, seconds = time.perf_counter() - start, []
+    telling, seconds = time.process_time() - start, []
     for _ in range(1 + suggestions):
-        start = time.perf_counter()
+        start = time.process_time()
         trial = optimizer.ask()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
         optimizer.tell(trial, problem.noisy(trial.params, rng))
     following = seconds[1:]
     return {
@@ -85,7 +86,7 @@ def measure(n: int, seed: int, suggestions: int = 10) -> dict[str, float]:
 
 def times(sizes: list[int], seed: int) -> None:
     print("\ntime and memory, Hartmann6 with noise, d = 6; ratios to the first line")
-    print("| n | tell s | first suggestion s | next, median s | next, mean s | peak MB (before telling) |")
+    print("| n | tell, CPU s | first suggestion | next, median | next, mean | peak MB (before telling) |")
     print("|---|---|---|---|---|---|")
     base: dict[str, float] = {}
     for n in sizes:
@@ -121,9 +122,8 @@ def pair(problem: Problem, n: int, seed: int) -> tuple[tuple[float, float], tupl
 
 def quality(names: list[str], sizes: list[int], seeds: range) -> None:
     print(f"\nthe next {SUGGESTIONS} suggestions after n rows, to those after a random subset of {SUBSET}; {seeds}")
-    print(
-        "| problem | n | AUSR, all | subset | ratio | final regret, all | subset | ratio |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| problem | n | AUSR, all | subset | ratio | final regret, all | subset | ratio |")
+    print("|---|---|---|---|---|---|---|---|")
     for n in (size for size in sizes if size > SUBSET):
         pairs: list[list[tuple[Any, Any]]] = [[], []]
         for name in names:

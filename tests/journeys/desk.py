@@ -167,6 +167,7 @@ class Desk:
         self._open: list[Any] = []
         path = f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
         env = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "120"}
+        env |= {"CCGBO_USER": "kim"}
         self._where = {"cwd": folder, "env": {k: v for k, v in env.items() if not k.startswith("PYTEST")}}
 
     def write(self, name: str, text: str) -> None:

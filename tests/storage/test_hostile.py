@@ -27,6 +27,10 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
             study.tell(study.ask(), float(i % 3))
         study.tell(study.ask(), failed=True, error="boom")
         study.ask()
+        study.amend(3, [1.0, 2.0], note="oven 3", tags=["repeat"])
+        study.drop(2)
+        study.enqueue({"x": 0.5, "k": "a", "n": 1})
+        study.change_space({**SPACE, "x": (0.0, 2.0)})
     return path
 
 
@@ -78,20 +82,22 @@ def mutated(cell: Any, chance: random.Random) -> Any:
 
 def damage(path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    table = chance.choice(["studies", "trials", "trials"])
+    table = chance.choice(["studies", "trials", "trials", "events"])
+    key = "seq" if table == "events" else "id"
     with opened(path) as connection:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         column = chance.choice([c for c in columns if c != "settings"])  # its values have rules of their own
-        row = chance.randrange(9) if table == "trials" else connection.execute("SELECT id FROM studies").fetchone()[0]
-        cell = connection.execute(f"SELECT {column} FROM {table} WHERE id = ?", (row,)).fetchone()[0]
+        row = chance.choice(connection.execute(f"SELECT {key} FROM {table}").fetchall())[0]
+        cell = connection.execute(f"SELECT {column} FROM {table} WHERE {key} = ?", (row,)).fetchone()[0]
         value = mutated(cell, chance)
-        connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE id = ?", (value, row))
+        connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {key} = ?", (value, row))
 
 
 def use(path: Path) -> None:
     ccgbo.list_studies(path)
     with ccgbo.Study(path) as study:
         str(study.trials)
+        list(map(str, study.log()))
         [str(trial.explanation) for trial in study.trials]
         study.recommend()
         study.credits()
@@ -130,6 +136,10 @@ def test_a_file_with_any_cell_changed_works_or_gives_an_error_of_ours(
         ("trials", "readings", '[1.0, "2"]', "trial 3, .*cannot be read .*readings are"),
         ("trials", "readings", "[1.0]", "trial 3, .*a complete trial has the readings"),
         ("trials", "attributes", '{"tags": "a"}', "trial 3, .*cannot be read .*attributes are"),
+        ("events", "at", 1e300, "study 'default', event 1, column at holds 1e"),
+        ("events", "who", b"\xff", "study 'default', event 1, column who holds b"),
+        ("events", "before", "[]", r"study 'default', event 1, column before holds \[\]"),
+        ("events", "after", "{", "study 'default', event 1, column after cannot be read"),
         ("trials", "asked_at", 1e300, "trial 3, column asked_at holds 1e"),
         ("trials", "asked_at", "now", "trial 3, column asked_at holds 'now'"),
     ],
@@ -141,9 +151,15 @@ def test_an_error_names_the_file_the_study_and_the_column(
     shutil.copy(template, path)
     with opened(path) as connection:
         connection.execute(f"UPDATE {table} SET {column} = ?" + (" WHERE id = 3" * (table == "trials")), (value,))
-    with pytest.raises(ccgbo.StorageError, match=message) as caught, ccgbo.Study(path) as study:
-        study.recommend()
+    with pytest.raises(ccgbo.StorageError, match=message) as caught:
+        look(path)
     assert str(path) in str(caught.value)
+
+
+def look(path: Path) -> None:
+    with ccgbo.Study(path) as study:
+        study.log()
+        study.recommend()
 
 
 # -- things in a file that would run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ from collections import Counter
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +63,8 @@ def nursery(connection: Connection) -> None:
         child = os.fork()
         if child == 0:
             try:
-                work(*job)
+                target, *arguments = job
+                target(*arguments)
             finally:
                 os._exit(0)
         connection.send(child)
@@ -88,7 +91,12 @@ class Crew:
 
     def hire(self, n_trials: int) -> int:
         self._hired += 1
-        self._connection.send((str(self._folder / "study.db"), str(self._folder / f"told-{self._hired}"), n_trials))
+        told = str(self._folder / f"told-{self._hired}")
+        return self.start_one(work, str(self._folder / "study.db"), told, n_trials)
+
+    def start_one(self, *job: Any) -> int:
+        """A process that calls a function with its arguments."""
+        self._connection.send(job)
         child: int = self._connection.recv()
         return child
 
@@ -184,3 +192,68 @@ def test_eight_processes_record_1600_trials_without_a_duplicate(tmp_path: Path) 
     assert [t.id for t in trials] == list(range(1600))
     assert all(t.value == value_of(**t.params) for t in trials)
     assert len({(t.params["x"], t.params["y"]) for t in trials}) == 1600
+
+
+# -- what is changed by hand
+
+ROUNDS = 12
+WEEK: list[Any] = [  # each of them changes something, whichever round it is
+    lambda study, _: study.ask(3),
+    lambda study, i: study.tell(i, [0.1, 0.2], params={"x": 1.5}, note="hot"),
+    lambda study, i: study.tell(i + 1, failed=True, error="spilled"),
+    lambda study, i: study.amend(i, 0.3),
+    lambda study, i: study.amend(i + 1, (0.4, 0.1), tags=["late"]),
+    lambda study, i: study.drop(i + 1),
+    lambda study, i: study.abandon(i + 2, note="no flask"),
+    lambda study, _: study.enqueue([{"x": 0.5, "y": 0.25}, {"x": 0.75, "y": 0.25}], note="known"),
+    lambda study, i: study.restore(i + 1),
+    lambda study, _: study.ask(fixed={"x": 0.75}),
+    lambda study, i: study.change_space({"x": (0.0, 2.0), "y": (0.0, 1.0), "n": (1, 2 + i)}, defaults={"n": 2}),
+    lambda study, i: study.annotate(i + 2, operator="kim"),
+    lambda study, _: study.change_space(SPACE, marginal=["n"]),
+    lambda study, i: study.tell(i + 4, 0.1),
+    lambda study, i: study.abandon(i + 3),
+]
+PER_ROUND = 5  # trials
+
+
+def do_from(path: str, first: int) -> None:
+    """The rest of the weeks, from one of their steps on."""
+    with ccgbo.Study(path) as study:
+        for step in range(first, ROUNDS * len(WEEK)):
+            WEEK[step % len(WEEK)](study, step // len(WEEK) * PER_ROUND)
+
+
+def all_of(study: ccgbo.Study) -> str:
+    """Everything that is known of a study, but who changed it when."""
+    waiting = [row.trial.id for row in study.records() if row.released]
+    state = study.optimizer().state_dict() | {"log": None, "space": repr(study.space), "waiting": waiting}
+    return json.dumps([state, [(e.action, e.trial_id, e.before, e.after, e.note) for e in study.log()]])
+
+
+def test_a_process_killed_between_and_inside_changes_leaves_the_state_before_or_after_each(tmp_path: Path) -> None:
+    moments, settings = random.Random(0), {"seed": 0, "n_initial": 1000}
+    with ccgbo.Study(tmp_path / "uncut.db", SPACE, **settings) as study:
+        states = [all_of(study)]
+        for step in range(ROUNDS * len(WEEK)):
+            WEEK[step % len(WEEK)](study, step // len(WEEK) * PER_ROUND)
+            states.append(all_of(study))
+    assert len(set(states)) == len(states)
+    path = tmp_path / "study.db"
+    ccgbo.Study(path, SPACE, **settings).close()
+    crew, at, stops = Crew(tmp_path), 0, 0
+    try:
+        while at < ROUNDS * len(WEEK):
+            worker = crew.start_one(do_from, str(path), at)
+            time.sleep(moments.uniform(0.0, 0.05))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+            while is_alive(worker):
+                time.sleep(0.001)
+            with ccgbo.Study(path) as study:
+                now = states.index(all_of(study))  # one of the states of the uncut weeks, and never an earlier one
+            assert now >= at
+            at, stops = now, stops + 1
+    finally:
+        crew.close()
+    assert stops > 5

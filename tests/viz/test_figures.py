@@ -20,9 +20,11 @@ from ccgbo import (
     LinearConstraint,
     LogEI,
     MissingExtraError,
+    Mixture,
     NoObservationsError,
     Optimizer,
     SettingError,
+    Space,
     maximize,
     viz,
 )
@@ -402,3 +404,32 @@ def test_every_figure_takes_a_result() -> None:
         viz.plot_credit_over_time,
     ):
         assert draw(result) is not None
+
+
+def test_a_slice_over_a_mixture_moves_along_the_simplex() -> None:
+    """As one part grows the others make up for it in proportion; a map shows the triangle that two parts leave."""
+    space = Space(dict.fromkeys("abc", (0.0, 1.0)), constraints=Mixture(["a", "b", "c"]))
+    opt = Optimizer(space, seed=0, n_initial=5)
+    for _ in range(9):
+        trial = opt.ask()
+        opt.tell(trial, -((trial.params["a"] - 0.3) ** 2))
+    view = viz.ModelView(opt)
+    through = {"a": 0.2, "b": 0.6, "c": 0.2}
+    along = view.slice("a", m=11, through=through)
+    expected = view.at([{"a": a, "b": 0.75 * (1 - a), "c": 0.25 * (1 - a)} for a in along.x.at])
+    assert along.layers.mean == pytest.approx(expected.mean, abs=1e-6)
+    assert np.isfinite(along.layers.mean).all()
+    shown = np.isfinite(view.map("a", "b", m=11).layers.mean)
+    assert np.array_equal(shown, np.tri(11)[::-1].astype(bool))
+    shares = viz.importance(view)
+    assert max(shares, key=shares.__getitem__) == "a"
+
+
+def test_a_mixture_of_two_is_drawn_although_a_map_of_both_is_a_line() -> None:
+    space = Space({"a": (0.0, 0.7713), "b": (0.1147, 1.0)}, constraints=Mixture(["a", "b"]))
+    opt = Optimizer(space, seed=0, n_initial=4)
+    for _ in range(6):
+        trial = opt.ask()
+        opt.tell(trial, -((trial.params["a"] - 0.3) ** 2))
+    assert viz.plot_slices(opt).shape == (2, 2)
+    assert viz.plot_maps(opt).shape == (2, 2)

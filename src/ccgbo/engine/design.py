@@ -69,7 +69,7 @@ def _spread(space: Space, block: int, seed: int) -> Array:  # (BLOCK, d)
     for i in range(1, BLOCK):
         before = at[np.arange(i), taken]
         taken.append(int(np.linalg.norm(at[i][:, None, :] - before, axis=2).min(axis=1).argmax()))
-    return pool[np.arange(BLOCK), taken]  # type: ignore[no-any-return]
+    return pool[np.arange(BLOCK), taken]
 
 
 @lru_cache(maxsize=8)

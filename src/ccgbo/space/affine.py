@@ -69,11 +69,12 @@ class Affine:
                 W = np.where(leaving, 0.0, W)
             out[rows] = np.where(W > 0.0, np.clip(here + move, self.low, self.high), here)
             missing[rows] = self._missing(out[rows])
-        return out, (np.abs(missing) <= 4.0 * self._rounding(out)).all(axis=1)
+        return out, np.all(np.abs(missing) <= 4.0 * self._rounding(out), axis=1)
 
     def _gram(self, W: Array) -> Array:  # (n, m, m)
         if len(self.A) == 1:
-            return (W @ (self.A[0] ** 2))[:, None, None]
+            single: Array = (W @ (self.A[0] ** 2))[:, None, None]
+            return single
         gram: Array = np.einsum("ik,nk,jk->nij", self.A, W, self.A)
         return gram
 

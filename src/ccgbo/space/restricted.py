@@ -24,7 +24,7 @@ class Restricted(Space):
 
     def __init__(self, whole: Space, fixed: Mapping[str, Any]) -> None:
         self.fixed: Mapping[str, Any] = _checked(whole, fixed)
-        super().__init__(dict(whole), constraints=whole.constraints)
+        super().__init__(whole, constraints=whole.constraints)
         self._check_conditions()
         if self.linear is not None:
             self._check_linear(self.linear)
@@ -45,7 +45,7 @@ class Restricted(Space):
                     blocked.setdefault(j, blocked[i])
                 elif i in held and self.parameters[i].index_of_unit(np.array([held[i]]))[0] not in allowed:
                     blocked.setdefault(j, i)
-        for j in held.keys() & blocked.keys():
+        for j in sorted(held.keys() & blocked.keys()):
             name, parent = self.names[j], self.names[blocked[j]]
             raise ParamsError(
                 f"fixed: {name!r} is inactive where {parent!r} is {self.fixed[parent]!r} "

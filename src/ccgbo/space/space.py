@@ -14,22 +14,24 @@ from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.errors import SpaceError
-from ccgbo.space.affine import Affine
 from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
-from ccgbo.space.coordinates import Coordinates
 from ccgbo.space.equations import Equations, check_equation
 from ccgbo.space.feasible import check_sums, find_feasible, sample_feasible
+from ccgbo.space.held import HeldCoordinates
 from ccgbo.space.parameters import Categorical, Parameter
 from ccgbo.space.placement import outside, place_rows
 from ccgbo.space.polytope import Polytope
 from ccgbo.space.tight import tight_box
 
 
-class Space(Coordinates):
+class Space(HeldCoordinates):
     """The set of points that may be evaluated.
 
     >>> space = Space({"lr": Float(1e-5, 1e-1, log=True), "layers": (1, 8), "act": ["relu", "tanh"]})
     """
+
+    fixed: Mapping[str, Any] = MappingProxyType({})
+    """Parameters that are held at a value, see ``restricted``."""
 
     def __init__(
         self,
@@ -43,28 +45,9 @@ class Space(Coordinates):
             self._check_constraint(c)
         self._predicates = [c for c in self.constraints if not isinstance(c, LinearConstraint)]
         self._hold(self.fixed)
-        self.linear, self.equations = self._linear_rows(), None
+        self.linear = self._linear_rows()
         if self.linear is not None and self.linear.equal.any():
             self._solve(self.linear)
-
-    fixed: Mapping[str, Any] = MappingProxyType({})
-    """Parameters that are held at a value, see ``restricted``."""
-    equations: Equations | None
-    """What must add up over continuous parameters."""
-
-    def _hold(self, values: Mapping[str, Any]) -> None:
-        """Keep parameters from moving: where they are active they have these values."""
-        self.held = dict(values)  # what is fixed, and what the equations leave no choice of
-        at = [self.names.index(name) for name in values]
-        self._at = np.array(at, dtype=int)
-        self._units = np.array([self[name].to_unit(name, value) for name, value in values.items()])
-        self.continuous, self.discrete = (np.setdiff1d(js, self._at) for js in (self.continuous, self.discrete))
-        self.continuous_columns = np.array([self._columns[j] for j in self.continuous], dtype=int)
-        bounds = np.array([(0.0, 0.0) if isinstance(p, Categorical) else (p.low, p.high) for p in self.parameters])
-        for j, value in zip(at, values.values(), strict=True):
-            if not isinstance(self.parameters[j], Categorical):
-                bounds[j] = value
-        self.low, self.high = bounds.T  # (d,), (d,) between which a number may lie; zero for a categorical
 
     def _linear_rows(self) -> LinearRows | None:
         return LinearRows.build(self, [c for c in self.constraints if isinstance(c, LinearConstraint)])
@@ -147,39 +130,17 @@ class Space(Coordinates):
         """
         return outside(self, params)
 
-    # -- points
-
-    def snap(self, U: Array) -> Array:  # (n, d) -> (n, d)
-        if self.held:
-            U = np.array(U, dtype=float)
-            U[:, self._at] = self._units
-        return super().snap(U)
-
-    def numbers(self, U: Array) -> Array:  # (n, d) snapped -> (n, d)
-        out = super().numbers(U)
-        if self.held:
-            out[:, self._at] = np.where(self.active(U)[:, self._at], self.low[self._at], 0.0)
-        return out if self.equations is None else self.equations.settle(out)
-
-    def decode_rows(self, U: Array) -> list[dict[str, Any]]:  # (n, d) snapped
-        rows = super().decode_rows(U)
-        for row in rows if self.held else ():
-            row.update((name, value) for name, value in self.held.items() if name in row)
-        if self.equations is not None:
-            parts = [self.names[j] for j in self.equations.columns]
-            for row, values in zip(rows, self.numbers(U)[:, self.equations.columns].tolist(), strict=True):
-                row.update(zip(parts, values, strict=True))
-        return rows
-
     # -- constraints
 
     def _check_constraint(self, constraint: Any) -> None:
         if isinstance(constraint, LinearConstraint):
             for name in constraint.coefficients:
                 if name not in self._parameters:
-                    raise SpaceError(f"LinearConstraint names an unknown parameter: {name!r}.")
+                    raise SpaceError(f"{type(constraint).__name__} names an unknown parameter: {name!r}.")
                 if isinstance(self._parameters[name], Categorical):
-                    raise SpaceError(f"LinearConstraint must name numbers only, got the categorical {name!r}.")
+                    raise SpaceError(
+                        f"{type(constraint).__name__} must name numbers only, got the categorical {name!r}."
+                    )
             if constraint.equals is not None:
                 check_equation(self, constraint)
         elif not callable(constraint):
@@ -199,31 +160,12 @@ class Space(Coordinates):
     def without_predicates(self) -> Space:
         """The same space with its linear constraints alone."""
         linear = [c for c in self.constraints if isinstance(c, LinearConstraint)]
-        return Space(dict(self), constraints=linear).restricted(self.fixed) if self._predicates else self
+        return Space(self, constraints=linear).restricted(self.fixed) if self._predicates else self
 
     @cached_property
     def polytope(self) -> Polytope | None:
         """The linear constraints as walks need them; None without any."""
         return None if self.linear is None else Polytope(self, self.linear)
-
-    @cached_property
-    def surface(self) -> Affine | None:
-        """The equations on what the model sees; None without any."""
-        return None if self.equations is None else self.equations.features(self._columns, self.p)
-
-    @property
-    def dimension(self) -> int:
-        """In how many independent directions a point can move continuously."""
-        return len(self.continuous) - (0 if self.equations is None else self.equations.rank)
-
-    @cached_property
-    def extent(self) -> Array:  # (d,)
-        """How far each coordinate can move: one, or what the equations leave of it."""
-        return np.ones(self.d) if self.equations is None else self.equations.extent
-
-    def complete(self, U: Array, columns: Sequence[int]) -> Array:  # (n, d) snapped -> (n, d) snapped
-        """Points whose other parts make up for the given coordinates in proportion, where they can."""
-        return U if self.equations is None else self.equations.repair(U, held=np.array(columns, dtype=int))
 
     def repair(self, U: Array) -> Array:  # (n, d) snapped -> (n, d) snapped
         """Points beside an equation or a narrow band of linear constraints moved onto it; others stay as they are."""

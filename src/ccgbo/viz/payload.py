@@ -17,12 +17,13 @@ import numpy as np
 
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import CcgboError, SpaceError
-from ccgbo.records import Direction, Trial, best_of
+from ccgbo.records import Direction, Event, Trial, best_of
 from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
 from ccgbo.versions import versions
 from ccgbo.viz.advice import advice_payload
 from ccgbo.viz.axes import Axis, labels_of
 from ccgbo.viz.importance import importance
+from ccgbo.viz.log import log_payload
 from ccgbo.viz.model_view import Layers, ModelView, Source, optimizer_of, replay_credits
 from ccgbo.viz.numbers import numbers_list, short_number
 from ccgbo.viz.story import credit_story
@@ -49,6 +50,7 @@ def study_payload(
     *,
     show: Sequence[Trial] | None = None,  # those of the trials that are wanted; all of them if None
     times: Mapping[int, tuple[float, float | None]] | None = None,  # when asked and when told, where that is known
+    log: Sequence[Event] = (),
 ) -> dict[str, Any]:
     """What is known without a model. A categorical's values are indices of its choices, as they are drawn."""
     best, shown = best_of(trials, direction), trials if show is None else show
@@ -74,6 +76,7 @@ def study_payload(
             "asked_at": [_moment(times, t, 0) for t in shown],
             "told_at": [_moment(times, t, 1) for t in shown],
         },
+        "log": log_payload(log),
     }
 
 
@@ -90,7 +93,8 @@ def _column(name: str, p: Parameter, trials: Sequence[Trial]) -> list[float | No
 
 
 def _parameter(name: str, p: Parameter) -> dict[str, Any]:
-    out: dict[str, Any] = {"name": name, "searched": p.size != 1, "conditional": p.active_if is not None}
+    condition = None if p.active_if is None else {parent: list(values) for parent, values in p.active_if.items()}
+    out: dict[str, Any] = {"name": name, "searched": p.size != 1, "active_if": condition}
     if isinstance(p, Categorical):
         return out | {"type": "categorical", "choices": list(p.choices), "labels": labels_of(p)}
     kind = "int" if isinstance(p, Int) else "float"

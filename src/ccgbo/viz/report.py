@@ -15,8 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import StorageError
 from ccgbo.files import replacing
+from ccgbo.records import Event
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.model_view import Source, optimizer_of
@@ -42,7 +44,7 @@ def report_html(source: Source, *, title: str | None = None) -> str:
     data = {
         "title": title or name,
         "file": file,
-        "study": study_payload(name, opt.space, opt.direction, opt.trials, times=_times(source)),
+        "study": study_payload(name, opt.space, opt.direction, opt.trials, times=_times(source), log=_log(source, opt)),
         "analysis": analysis_payload(opt),
         "reproduction": reproduction(opt.space, opt.direction, opt.settings, name, file),
     }
@@ -66,6 +68,12 @@ def _whereabouts(study: Any) -> tuple[str, str]:
 def _times(source: Any) -> dict[int, tuple[float, float | None]] | None:
     """When trials were asked and told, which a study knows."""
     return source.times() if hasattr(source, "times") else None
+
+
+def _log(source: Any, opt: Optimizer) -> list[Event]:
+    """Of a study the whole one: its optimizer has only what it was told itself."""
+    found: list[Event] = source.log() if hasattr(source, "log") else opt.log()
+    return found
 
 
 def inline_json(data: Any) -> str:

@@ -10,7 +10,17 @@ VIEWS = (  # scripts, in the order they need
     "run_plots.js",
     "advice.js",
     "table.js",
+    "log.js",
     "views.js",
+)
+BENCH = (  # and work by hand
+    "requests.js",
+    "fields.js",
+    "pending.js",
+    "editor.js",
+    "space_form.js",
+    "sheet.js",
+    "bench.js",
 )
 
 

@@ -72,6 +72,16 @@ const ccgbo = (() => {
     return Array.from({ length: Math.min(ids.length, most) }, (_, k) => ids[Math.floor(k * step)]);
   }
 
+  // Hand a file to whoever looks at the page.
+  function download(name, blob) {
+    const link = el("a", { download: name });
+    link.href = URL.createObjectURL(blob);
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
   // -- the data, looked up by trial
 
   class Data {
@@ -172,5 +182,5 @@ const ccgbo = (() => {
     return seconds < 172800 ? `${number(seconds / 3600, 2)} h` : `${number(seconds / 86400, 2)} days`;
   }
 
-  return { Data, arrange, count, duration, el, everyNth, fill, label, number, range, say, short };
+  return { Data, arrange, count, download, duration, el, everyNth, fill, label, number, range, say, short };
 })();

@@ -2,13 +2,14 @@
 "use strict";
 
 ccgbo.Table = (() => {
-  const { arrange, el, fill, number, say } = ccgbo;
+  const { arrange, download, el, fill, number, say } = ccgbo;
   const PAGE_ROWS = 50;
 
   // -- the table of all trials
 
   class Table {
-    constructor() {
+    constructor(edit = null) {
+      this.edit = edit;  // what a button in each row is called and does
       this.sort = { key: "id", down: false };
       this.page = 0;
       this.filter = el("select", { onchange: () => { this.page = 0; this.draw(); } },
@@ -24,8 +25,8 @@ ccgbo.Table = (() => {
       this.node = el("div", null,
         el("div", { class: "controls" },
           el("label", null, "show ", this.filter),
-          el("button", { type: "button", onclick: () => download("trials.csv", "text/csv", csv(this.data)) }, "CSV"),
-          el("button", { type: "button", onclick: () => download("trials.json", "application/json", plainJson(this.data)) }, "JSON")
+          el("button", { type: "button", onclick: () => download("trials.csv", new Blob([csv(this.data)], { type: "text/csv" })) }, "CSV"),
+          el("button", { type: "button", onclick: () => download("trials.json", new Blob([plainJson(this.data)], { type: "application/json" })) }, "JSON")
         ),
         el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "all trials" },
           el("table", { id: "trials" }, el("thead", null, this.head), this.body)),
@@ -37,7 +38,7 @@ ccgbo.Table = (() => {
       this.data = data;
       this.columns = [
         ["id", "trial", (id) => id],
-        ["state", "state", (id) => [data.state(id), data.mark(id)].filter(Boolean).join(", ")],
+        ["state", "state", (id) => data.mark(id) || data.state(id)],
         ["value", "value", (id) => data.value(id)],
         ["credit", "credit", (id) => data.creditOf(id)],
         ...data.names.map((name, j) => [`p${j}`, name, (id) => data.at(j, id), (id) => data.setting(j, id)]),
@@ -72,7 +73,7 @@ ccgbo.Table = (() => {
       const { key, down } = this.sort;
       const get = this.columns.find((c) => c[0] === key)[2];
       const wanted = this.filter.value;
-      const ids = this.data.trials.id.filter((id) => wanted === "all" || this.data.state(id) === wanted || this.data.mark(id) === wanted);
+      const ids = this.data.trials.id.filter((id) => wanted === "all" || this.columns[1][2](id) === wanted);
       const of = new Map(ids.map((id) => [id, get(id)]));
       return ids.sort((a, b) => {
         const [x, y] = [of.get(a), of.get(b)];
@@ -106,10 +107,12 @@ ccgbo.Table = (() => {
           onclick: () => this.tell(`How trial ${id} failed`, this.data.trials.error[id]) }, "whole error");
         const why = this.data.trials.why[id];
         const button = why ? el("button", { type: "button", "aria-label": `why suggested? trial ${id}`, onclick: () => this.tell(`Why was trial ${id} suggested?`, why) }, "why suggested?") : null;
-        const note = el("span", { class: "kept" });
-        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, note, error, button)), cells, error, more, note });
+        const change = this.edit && el("button", { type: "button", "aria-label": this.edit.name(id), onclick: () => this.edit.act(id) }, "change");
+        if (change) cells[1].append(change);  // beside the state: seen on a phone, too
+        const kept = el("span", { class: "kept" });
+        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, kept, error, button)), cells, kept, error, more });
       }
-      const { row, cells, error, more, note } = this.lines.get(id);
+      const { row, cells, kept, error, more } = this.lines.get(id);
       this.columns.forEach(([key, , get, show], i) => {
         const value = get(id);
         if (key === "state") {
@@ -121,8 +124,7 @@ ccgbo.Table = (() => {
       });
       const [whole, reason] = [this.data.trials.error[id] || "", this.data.trials.reason[id] || ""];
       say(error, reason || this.data.trials.outside[id] || "");
-      const said = [this.data.trials.note[id], ...(this.data.trials.tags[id] || []).map((tag) => `#${tag}`)].filter(Boolean);
-      say(note, said.join(" "));
+      say(kept, [this.data.trials.note[id], ...(this.data.trials.tags[id] || []).map((tag) => `#${tag}`)].filter(Boolean).join(" "));
       if (whole.trim().split("\n").length < 3) more.remove();  // of two lines the reason has both
       else if (!more.isConnected) error.after(more);
       return row;
@@ -133,15 +135,6 @@ ccgbo.Table = (() => {
         el("form", { method: "dialog" }, el("button", { class: "primary" }, "close")));
       this.dialog.showModal();
     }
-  }
-
-  function download(name, type, text) {
-    const link = el("a", { download: name });
-    link.href = URL.createObjectURL(new Blob([text], { type }));
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
   function csv(data) {

@@ -2,7 +2,7 @@
 "use strict";
 
 Object.assign(ccgbo, (() => {
-  const { Data, Table, advice, arrange, count, el, fill, number, say } = ccgbo;
+  const { Data, Log, Table, advice, arrange, count, el, fill, number, say } = ccgbo;
   const { LAYERS, Plot, blank, distribution, importance, leftOut, map, overTime, parallel, progress, slice, timeline } = ccgbo.plots;
   const CREDIT = "Credit ranks the evaluations by how likely each is, to the model, to be at the optimum: 1 the likeliest, 0.1 the least.";
 
@@ -233,7 +233,7 @@ Object.assign(ccgbo, (() => {
     }
   }
 
-  function build(root, { before = [], after = [] } = {}) {
+  function build(root, { before = [], after = [], edit = null } = {}) {
     const tilesNode = el("div", { class: "tiles", "aria-label": "summary" });
     const settingsBody = el("tbody"), storyNode = el("div"), nextNode = el("div"), stopNode = el("div"), believeNode = el("div"), elsewhereNode = el("div");
     const settingsNode = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "best and recommended settings" },
@@ -247,7 +247,7 @@ Object.assign(ccgbo, (() => {
       parallel: new Plot("all trials in parallel coordinates", "tall"),
       importance: new Plot("importance of each parameter", "tall"),
     };
-    const progressView = new ProgressView(), mapView = new MapView(), slices = new Slices(), table = new Table();
+    const progressView = new ProgressView(), mapView = new MapView(), slices = new Slices(), table = new Table(edit), log = new Log();
     const thin = el("p", { class: "note thinned", role: "note" }), overTimeNote = el("p", { class: "note" }), guidance = el("div");
     const mapCard = card(7, "Inside the model", null, mapView.node);
     const timeCard = card(12, "Timeline", "Each line is a trial, from its asking to its outcome.", legend(["line blue", "told"], ["line red", "failed"], ["line grey", "waiting, or abandoned"]), plots.timeline.node);
@@ -268,6 +268,7 @@ Object.assign(ccgbo, (() => {
       timeCard,
       card(12, "All evaluations", "One line per trial; the better its value, the stronger the line.", plots.parallel.node),
       card(12, "All trials", null, table.node),
+      card(12, "Changed by hand", null, log.node),
       ...after
     ));
     return (study, analysis) => {
@@ -300,6 +301,7 @@ Object.assign(ccgbo, (() => {
       mapView.update(data);
       slices.update(data);
       table.update(data);
+      log.update(data);
       return data;
     };
   }
