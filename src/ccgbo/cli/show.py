@@ -71,9 +71,10 @@ def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model
             r = recommendation
             click.echo(f"recommended  trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model at {words(r.params)}")
         if diagnosis is not None:
-            said = [("warning", concern) for concern in diagnosis.concerns] + [("more", g) for g in diagnosis.gains[:1]]
-            for what, words_of_it in said:
-                click.echo(f"{what:11}  {words_of_it}")
+            for concern in diagnosis.concerns:
+                click.echo(f"warning      {concern}")
+            for gain in diagnosis.gains[:1]:
+                click.echo(f"more         {gain}")
 
 
 def _trial_json(trial: Trial) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from ccgbo.records import (
 )
 from ccgbo.space import Space
 from ccgbo.storage import Store, StudyRow, TrialRow, View
-from ccgbo.study.copy import Copy
+from ccgbo.study.copy import Copy, Times
 from ccgbo.study.definition import Definition
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class StudyReader(BestTrial):
     def trials(self) -> tuple[Trial, ...]:
         """Every trial, as the file has it now."""
         return self._read(self._copy.trials)
+
+    def times(self) -> dict[int, Times]:
+        """When each trial was asked and when it got its outcome, None before, in seconds since 1970; by id."""
+        return self._read(self._copy.times)
 
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""

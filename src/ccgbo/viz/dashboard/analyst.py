@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -111,8 +112,10 @@ def analyse(path: Path, name: str, known: dict[str, Any]) -> Iterator[dict[str, 
     try:
         with Study(path, name=name) as study:
             optimizer = study.optimizer()
+        space = zlib.crc32(repr(optimizer.space).encode("utf-8", "surrogatepass"))
+        kept = known if known.get("space", space) == space else {}  # of another space nothing can be shown in this one
         for stage in analysis_stages(optimizer):
-            yield stage if "message" in stage else known | stage
+            yield stage if "message" in stage else kept | stage | {"space": space}
     except CcgboError as error:
         yield {"message": without_folder(str(error), path)}
     except Exception:  # the page must live on; the cause belongs to whoever runs the command
