@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import ccgbo
+from ccgbo.space import space_to_dict
 
 pytestmark = pytest.mark.heavy
 
@@ -229,7 +230,7 @@ def do_from(path: str, log: str, first: int) -> None:
 def all_of(study: ccgbo.Study) -> str:
     """Everything that is known of a study, but who changed it when."""
     waiting = [row.trial.id for row in study.records() if row.released]
-    state = study.optimizer().state_dict() | {"log": None, "space": repr(study.space), "waiting": waiting}
+    state = study.optimizer().state_dict() | {"log": None, "space": space_to_dict(study.space), "waiting": waiting}
     return json.dumps([state, [(e.action, e.trial_id, e.before, e.after, e.note) for e in study.log()]])
 
 
