@@ -35,7 +35,7 @@ from ccgbo.errors import (
     UnknownTrialError,
     UnsupportedError,
 )
-from ccgbo.explanation import Explanation, Neighbour
+from ccgbo.explanation import CreditRow, Credits, Explanation, Neighbour
 from ccgbo.influence import (
     GroupInfluence,
     Influence,
@@ -46,7 +46,7 @@ from ccgbo.influence import (
     SuggestionChange,
     Support,
 )
-from ccgbo.records import CreditRow, Recommendation, Result, Trial
+from ccgbo.records import Recommendation, Result, Trial
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -82,6 +82,7 @@ __all__ = [
     "Context",
     "CreditRow",
     "CreditSettings",
+    "Credits",
     "Diagnosis",
     "EngineTuning",
     "Explanation",

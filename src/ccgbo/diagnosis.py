@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ccgbo.markup import block, lines
 from ccgbo.text import count
 
 Kind = Literal[
@@ -113,9 +114,14 @@ class Diagnosis:
             f"What was observed lies as follows: {inside}.",
         ]
 
+    def _repr_html_(self) -> str:
+        warnings = [f"Warning: {concern}" for concern in self.concerns] or ["No warnings."]
+        stop = block("Stop?", lines(*map(str, self.gains))) if self.gains else ""
+        return block("Believe the model?", lines(*self.summary(), *warnings)) + stop
+
     def __str__(self) -> str:
-        lines = ["Believe the model?", *(f"  {line}" for line in self.summary())]
-        lines += [f"  Warning: {concern}" for concern in self.concerns] or ["  No warnings."]
+        said = ["Believe the model?", *(f"  {line}" for line in self.summary())]
+        said += [f"  Warning: {concern}" for concern in self.concerns] or ["  No warnings."]
         if self.gains:
-            lines += ["Stop?", *(f"  {str(gain)[0].upper()}{str(gain)[1:]}." for gain in self.gains)]
-        return "\n".join(lines)
+            said += ["Stop?", *(f"  {str(gain)[0].upper()}{str(gain)[1:]}." for gain in self.gains)]
+        return "\n".join(said)

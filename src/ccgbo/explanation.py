@@ -1,8 +1,12 @@
-"""Frozen records of why a point was suggested; values are in the user's units."""
+"""Frozen records of why a point was suggested, and how much each observation tells; values in the user's units."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from ccgbo.markup import table
 
 PROMISES = {  # by acquisition: what the chosen point has most of
     "EI": "it promises the largest improvement on average",
@@ -67,6 +71,30 @@ class Explanation:
         return [
             f"failures nearby, or what was believed beforehand, make its promise count {_percent(self.factor)} in all"
         ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreditRow:
+    """How much one observation tells about where the optimum is."""
+
+    trial_id: int
+    params: Mapping[str, Any]
+    value: float
+    score: float  # raw counterfactual score s_i
+    rank: float  # r_i in [0, 1]
+    credit: float  # c_i in [floor, 1]
+
+
+class Credits(list[CreditRow]):
+    """The credit of each observation, in the order they were told."""
+
+    def _repr_html_(self) -> str:
+        names = dict.fromkeys(name for row in self for name in row.params)
+        rows = [
+            [row.trial_id, round(row.credit, 2), row.value, *(row.params.get(name) for name in names)]
+            for row in sorted(self, key=lambda row: -row.credit)
+        ]
+        return table(["trial", "credit", "value", *names], rows)
 
 
 def _percent(share: float) -> str:

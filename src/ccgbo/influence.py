@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
+from ccgbo.markup import block, lines, table
 from ccgbo.text import count, printable
 
 SAME = 0.01  # share of a range: places closer than this are the same
@@ -194,6 +195,16 @@ class Influence:
         if self.suggestion is not None:
             lines.append(f"Next {self.suggestion}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = dict.fromkeys(name for row in self for name in row.params)
+        rows = [
+            [row.trial_id, row.worth, f"{row.doubt:.0%}", round(row.credit, 2), row.value, *map(row.params.get, names)]
+            for row in self.ranked()
+        ]
+        head = str(self).splitlines()[0].removesuffix(" That rests on")
+        told = table(["trial", "worth", "sought elsewhere without it", "credit", "value", *names], rows, most=10)
+        return block("What each observation is worth", lines(head), told)
 
     def _credited(self) -> list[InfluenceRow]:
         return sorted(self.rows, key=lambda row: -row.credit)[:STORY]

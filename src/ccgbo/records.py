@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
 from ccgbo.diagnosis import Diagnosis
 from ccgbo.errors import NoObservationsError, UnsupportedError
-from ccgbo.explanation import Explanation, Neighbour
+from ccgbo.explanation import Credits, Explanation, Neighbour
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
+from ccgbo.markup import block, lines, settings
 from ccgbo.text import count, differences, printable, reason, shorten
 
 if TYPE_CHECKING:
@@ -51,6 +52,14 @@ class Trial:
     def reason(self) -> str | None:
         """Why it failed, in one line that is safe to show; None unless it did."""
         return reason(self.error) if self.state == "failed" else None
+
+    def _repr_html_(self) -> str:
+        said = [self.state, *(["dropped"] if self.dropped else [])]
+        if self.value is not None:
+            said.append(f"value {self.value:.6g}")
+        note = " ".join([str(self.attributes.get("note", "")), *(f"#{tag}" for tag in self.attributes.get("tags", ()))])
+        why = self.explanation.sentences() if self.explanation else []
+        return block(f"Trial {self.id}: {', '.join(said)}", settings({"": self.params}), lines(note.strip(), *why))
 
     def with_outcome(self, **changes: Any) -> Trial:
         return replace(self, **changes)
@@ -96,18 +105,6 @@ class Event:
         changed = differences(self.before, self.after)
         said = "".join([f": {', '.join(changed)}" if changed else "", f" ({self.note})" if self.note else ""])
         return printable(f"{time}  {self.who}  {what}{said}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreditRow:
-    """How much one observation tells about where the optimum is."""
-
-    trial_id: int
-    params: Mapping[str, Any]
-    value: float
-    score: float  # raw counterfactual score s_i
-    rank: float  # r_i in [0, 1]
-    credit: float  # c_i in [floor, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,9 +176,9 @@ class Result(BestTrial):
             raise NoObservationsError(NO_VALUE)
         return self.recommended
 
-    def credits(self) -> list[CreditRow]:
+    def credits(self) -> Credits:
         """How much each observation tells about where the optimum is."""
-        rows: list[CreditRow] = self._optimizer().credits()
+        rows: Credits = self._optimizer().credits()
         return rows
 
     def diagnose(self) -> Diagnosis:
@@ -241,6 +238,22 @@ class Result(BestTrial):
         if failed:
             lines.append(f"  last error   trial {failed[-1].id}: {shorten(reason(failed[-1].error), 200)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return summary_html(f"Result ({self.stopped})", self.trials, self.direction, self.recommended)
+
+
+def summary_html(title: str, trials: tuple[Trial, ...], direction: Direction, r: Recommendation | None) -> str:
+    """The best and the recommended point of a run, and how many trials it has, for a notebook."""
+    states = [f"{sum(t.state == state for t in trials)} {state}" for state in ("complete", "pending", "failed")]
+    said, best, points = [", ".join([*states, *set_apart(trials)])], best_of(trials, direction), {}
+    if best is not None:
+        said.append(f"best value {best.value:.6g} (trial {best.id}, {direction}d)")
+        points[f"best, trial {best.id}"] = best.params
+    if r is not None:
+        said.append(f"recommended trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model")
+        points[f"recommended, trial {r.trial_id}"] = r.params
+    return block(title, lines(*said), settings(points) if points else "")
 
 
 def _unpickled(

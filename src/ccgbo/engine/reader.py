@@ -24,19 +24,19 @@ from ccgbo.engine.settings import Settings
 from ccgbo.engine.stopping import expected_gains
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError
-from ccgbo.explanation import Explanation
+from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, PointInfluence
 from ccgbo.records import (
     NO_VALUE,
     BestTrial,
-    CreditRow,
     Direction,
     Event,
     Recommendation,
     Result,
     Trial,
     set_apart,
+    summary_html,
 )
 from ccgbo.space import Space
 from ccgbo.validation import flag, whole_number
@@ -78,6 +78,10 @@ class OptimizerReader(BestTrial):
             f"Optimizer(direction={self.direction!r}, {', '.join(counts)},\n"
             f"space = {self.space!r},\nsettings = {self.settings!r})"
         )
+
+    def _repr_html_(self) -> str:
+        r = self.recommend() if self._history.complete else None
+        return summary_html(f"Optimizer, to {self.direction}", self.trials, self.direction, r)
 
     # -- what is known
 
@@ -127,7 +131,7 @@ class OptimizerReader(BestTrial):
         m, s = in_user_units(model, model.mean[i], model.std[i], self._history.sign)
         return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)
 
-    def credits(self) -> list[CreditRow]:
+    def credits(self) -> Credits:
         """How much each observation tells about where the optimum is. Looking changes nothing: the next ``ask`` sees
         these credits."""
         state = self.snapshot()

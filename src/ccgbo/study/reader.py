@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from ccgbo.diagnosis import Diagnosis, Gain
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
-from ccgbo.explanation import Explanation
+from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.records import (
     BestTrial,
-    CreditRow,
     Direction,
     Event,
     Recommendation,
@@ -94,7 +93,7 @@ class StudyReader(BestTrial):
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
         return self._read(lambda view: self._copy.optimizer(view).recommend())
 
-    def credits(self) -> list[CreditRow]:
+    def credits(self) -> Credits:
         """How much each observation tells about where the optimum is."""
         return self._read(lambda view: self._copy.optimizer(view).credits())
 

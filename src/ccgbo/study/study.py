@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, Unpack, overload
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.settings_io import predicates_of, prior_to_dict
-from ccgbo.records import Direction, Result, Trial
+from ccgbo.records import Direction, Result, Trial, summary_html
 from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space
 from ccgbo.storage import open_store
@@ -106,6 +106,11 @@ class Study(StudyEditor):
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, name={self.name!r}, direction={self.direction!r})"
+
+    def _repr_html_(self) -> str:
+        title, trials = f"Study {self.name}, to {self.direction}, in {self.path.name}", self.trials
+        r = self.recommend() if any(trial.in_model for trial in trials) else None
+        return summary_html(title, trials, self.direction, r)
 
     def __enter__(self) -> Self:
         return self
