@@ -46,7 +46,7 @@ from ccgbo.influence import (
     SuggestionChange,
     Support,
 )
-from ccgbo.records import Recommendation, Result, Trial
+from ccgbo.records import Event, Recommendation, Result, Trial
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -85,6 +85,7 @@ __all__ = [
     "Credits",
     "Diagnosis",
     "EngineTuning",
+    "Event",
     "Explanation",
     "FitSettings",
     "Fixed",
