@@ -11,8 +11,8 @@ ROOT = Path(ccgbo.__file__).parent
 ORDER = [
     "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "markup", "files", "log",
     "plotting", "frames", "explanation", "influence", "diagnosis", "records", "space", "outcomes", "revisions",
-    "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study", "api", "integrations", "bench",
-    "viz", "demo", "cli", "__main__",
+    "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study", "api", "integrations",
+    "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "model", "state",

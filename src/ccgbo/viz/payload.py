@@ -120,7 +120,7 @@ def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
         return
     first = _credits(view)
     yield first
-    first |= advice_payload(opt, view)
+    first = first | advice_payload(opt, view)
     yield first
     views, n = _views(view), len(view.trials)
     del view  # its model need not lie in memory beside those of the past
