@@ -9,13 +9,14 @@ import ccgbo
 
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
-    "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "files", "log", "plotting",
-    "frames", "records", "space", "outcomes", "revisions", "tuning", "surrogate", "credit", "acquisition", "engine",
-    "storage", "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
+    "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "markup", "files", "log",
+    "plotting", "frames", "explanation", "influence", "diagnosis", "records", "space", "outcomes", "revisions",
+    "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study", "api", "integrations",
+    "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "model", "state",
-    "proposal", "explain", "reader", "editor", "optimizer",
+    "proposal", "explain", "influence", "reasons", "stopping", "diagnostics", "reader", "editor", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

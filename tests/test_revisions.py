@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from ccgbo import TellError, Trial
+from ccgbo.explanation import Explanation
 from ccgbo.outcomes import outcome_of
-from ccgbo.records import Event, Explanation
+from ccgbo.records import Event
 from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, event, event_of, restore, tell, who
 
 WHY = Explanation(reason="initial design")

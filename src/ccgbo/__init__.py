@@ -13,9 +13,10 @@ from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context
 from ccgbo.acquisition.factors import NormalPrior
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
+from ccgbo.diagnosis import Concern, Diagnosis, Gain, LeftOut
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
-from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
+from ccgbo.engine.settings import PRESETS, Settings
 from ccgbo.errors import (
     CcgboError,
     InfeasibleSpaceError,
@@ -34,7 +35,18 @@ from ccgbo.errors import (
     UnknownTrialError,
     UnsupportedError,
 )
-from ccgbo.records import CreditRow, Explanation, Neighbour, Recommendation, Result, Trial
+from ccgbo.explanation import CreditRow, Credits, Explanation, Neighbour
+from ccgbo.influence import (
+    GroupInfluence,
+    Influence,
+    InfluenceOptions,
+    InfluenceRow,
+    Optimum,
+    PointInfluence,
+    SuggestionChange,
+    Support,
+)
+from ccgbo.records import Event, Recommendation, Result, Trial
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -66,16 +78,26 @@ __all__ = [
     "Bool",
     "Categorical",
     "CcgboError",
+    "Concern",
     "Context",
     "CreditRow",
     "CreditSettings",
+    "Credits",
+    "Diagnosis",
     "EngineTuning",
+    "Event",
     "Explanation",
     "FitSettings",
     "Fixed",
     "Float",
+    "Gain",
+    "GroupInfluence",
     "InfeasibleSpaceError",
+    "Influence",
+    "InfluenceOptions",
+    "InfluenceRow",
     "Int",
+    "LeftOut",
     "LinearConstraint",
     "LogEI",
     "LogNormal",
@@ -90,7 +112,9 @@ __all__ = [
     "ObjectiveError",
     "Optimizer",
     "OptimizerOptions",
+    "Optimum",
     "ParamsError",
+    "PointInfluence",
     "Recommendation",
     "Result",
     "SettingError",
@@ -105,13 +129,14 @@ __all__ = [
     "StudyExistsError",
     "StudyInfo",
     "StudyNotFoundError",
+    "SuggestionChange",
+    "Support",
     "TellError",
     "ThompsonSampling",
     "Trial",
     "UnknownTrialError",
     "UnsupportedError",
     "__version__",
-    "high_dimensional",
     "list_studies",
     "load_space",
     "lower_weight",

@@ -32,6 +32,7 @@ def maximize(
     timeout: Any = None,
     target: float | None = None,
     patience: int | None = None,
+    stop_when_gain_below: float | None = None,
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
@@ -72,6 +73,9 @@ def maximize(
         A value at which, or at a better one, the run stops.
     patience
         Trials without a better value after which the run stops.
+    stop_when_gain_below
+        The run stops when the model expects another ten evaluations to gain less than this, see
+        ``Optimizer.expected_gain``, and says so five times in a row.
     progress
         Whether progress is shown.
     callback
@@ -93,6 +97,7 @@ def maximize(
             timeout=timeout,
             target=target,
             patience=patience,
+            stop_when_gain_below=stop_when_gain_below,
             progress=progress,
             callback=callback,
             on_error=on_error,
@@ -113,6 +118,7 @@ def minimize(
     timeout: Any = None,
     target: float | None = None,
     patience: int | None = None,
+    stop_when_gain_below: float | None = None,
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
@@ -134,6 +140,7 @@ def minimize(
             timeout=timeout,
             target=target,
             patience=patience,
+            stop_when_gain_below=stop_when_gain_below,
             progress=progress,
             callback=callback,
             on_error=on_error,

@@ -7,10 +7,14 @@ import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
+from ccgbo.diagnosis import Diagnosis
 from ccgbo.errors import NoObservationsError, UnsupportedError
+from ccgbo.explanation import Credits, Explanation, Neighbour
 from ccgbo.frames import flat_row, frame_of
+from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
+from ccgbo.markup import block, lines, settings
 from ccgbo.text import count, differences, printable, reason, shorten
 
 if TYPE_CHECKING:
@@ -21,44 +25,6 @@ Origin = Literal["design", "model", "enqueued", "external"]
 Direction = Literal["maximize", "minimize"]
 
 NO_VALUE = "no observation yet: no trial has a value."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
-    """An observation near a suggestion."""
-
-    trial_id: int
-    distance: float  # as the credit field measures it: in the unit cube for "knn", else in lengthscales
-    credit: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Why a point was suggested, as the model saw it at that moment; values are in the user's units."""
-
-    reason: str
-    t: int | None = None  # iterations since the initial design
-    acquisition: str | None = None
-    mean: float | None = None
-    std: float | None = None
-    base: float | None = None  # base acquisition, in standardised units
-    weight: float | None = None  # w_t(x), 1.0 where credit says nothing
-    factor: float | None = None  # everything the base was multiplied by: credit, prior, chance of success
-    proxy: float | None = None  # Z_t
-    neighbours: tuple[Neighbour, ...] = ()
-
-    def __str__(self) -> str:
-        if self.mean is None:
-            return self.reason
-        near = ", ".join(f"#{n.trial_id} (credit {n.credit:.2f})" for n in self.neighbours)
-        lines = [
-            f"{self.reason}: {self.acquisition}, iteration {self.t}",
-            f"  predicted   {self.mean:.6g} ± {self.std:.3g}   (proxy of the optimum {self.proxy:.6g})"
-            if self.proxy is not None
-            else f"  predicted   {self.mean:.6g} ± {self.std:.3g}",
-            f"  base        {self.base:.6g}   weight {self.weight:.4f}   total factor {self.factor:.4f}",
-        ]
-        return "\n".join(lines + ([f"  nearest     {near}"] if near else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +52,14 @@ class Trial:
     def reason(self) -> str | None:
         """Why it failed, in one line that is safe to show; None unless it did."""
         return reason(self.error) if self.state == "failed" else None
+
+    def _repr_html_(self) -> str:
+        said = [self.state, *(["dropped"] if self.dropped else [])]
+        if self.value is not None:
+            said.append(f"value {self.value:.6g}")
+        note = " ".join([str(self.attributes.get("note", "")), *(f"#{tag}" for tag in self.attributes.get("tags", ()))])
+        why = self.explanation.sentences() if self.explanation else []
+        return block(f"Trial {self.id}: {', '.join(said)}", settings({"": self.params}), lines(note.strip(), *why))
 
     def with_outcome(self, **changes: Any) -> Trial:
         return replace(self, **changes)
@@ -131,18 +105,6 @@ class Event:
         changed = differences(self.before, self.after)
         said = "".join([f": {', '.join(changed)}" if changed else "", f" ({self.note})" if self.note else ""])
         return printable(f"{time}  {self.who}  {what}{said}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreditRow:
-    """How much one observation tells about where the optimum is."""
-
-    trial_id: int
-    params: Mapping[str, Any]
-    value: float
-    score: float  # raw counterfactual score s_i
-    rank: float  # r_i in [0, 1]
-    credit: float  # c_i in [floor, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,10 +176,25 @@ class Result(BestTrial):
             raise NoObservationsError(NO_VALUE)
         return self.recommended
 
-    def credits(self) -> list[CreditRow]:
+    def credits(self) -> Credits:
         """How much each observation tells about where the optimum is."""
-        rows: list[CreditRow] = self._optimizer().credits()
+        rows: Credits = self._optimizer().credits()
         return rows
+
+    def diagnose(self) -> Diagnosis:
+        """Whether to believe the model, and whether to stop."""
+        found: Diagnosis = self._optimizer().diagnose()
+        return found
+
+    def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
+        """What would be believed without each observation; the options are those of ``Optimizer.influence``."""
+        found: Influence = self._optimizer().influence(groups, **options)
+        return found
+
+    def influence_on(self, trial: Trial | int | Mapping[str, Any], *, top: int = 5) -> PointInfluence:
+        """Which observations the prediction at a trial, or at any point, rests on."""
+        why: PointInfluence = self._optimizer().influence_on(trial, top=top)
+        return why
 
     def explain(self, trial: Trial | int) -> Explanation:
         """Why this point was suggested, as the model saw it then."""
@@ -261,6 +238,22 @@ class Result(BestTrial):
         if failed:
             lines.append(f"  last error   trial {failed[-1].id}: {shorten(reason(failed[-1].error), 200)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return summary_html(f"Result ({self.stopped})", self.trials, self.direction, self.recommended)
+
+
+def summary_html(title: str, trials: tuple[Trial, ...], direction: Direction, r: Recommendation | None) -> str:
+    """The best and the recommended point of a run, and how many trials it has, for a notebook."""
+    states = [f"{sum(t.state == state for t in trials)} {state}" for state in ("complete", "pending", "failed")]
+    said, best, points = [", ".join([*states, *set_apart(trials)])], best_of(trials, direction), {}
+    if best is not None:
+        said.append(f"best value {best.value:.6g} (trial {best.id}, {direction}d)")
+        points[f"best, trial {best.id}"] = best.params
+    if r is not None:
+        said.append(f"recommended trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model")
+        points[f"recommended, trial {r.trial_id}"] = r.params
+    return block(title, lines(*said), settings(points) if points else "")
 
 
 def _unpickled(

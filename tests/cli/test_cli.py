@@ -138,7 +138,9 @@ def test_init_ask_tell_and_show(folder: Path, here: Any) -> None:
     assert shown["trials"][3]["params"] == point["params"]
     rows = here("show", "tune.db", "--last", 2)[0].splitlines()
     assert rows[0] == "study 'lab' in tune.db: minimize, 4 trials"
-    assert [row.split()[0] for row in rows[1:]] == ["id", "2", "3", "best", "recommended"]
+    assert [row.split()[0] for row in rows[1:]] == ["id", "2", "3", "best", "recommended", "warning", "more"]
+    assert "only 2 observations of 3 parameters" in rows[-2] and "another 10 evaluations" in rows[-1]
+    assert shown["diagnosis"]["concerns"][0]["kind"] == "few observations"
     with ccgbo.Study(folder / "tune.db") as study:
         assert study.trials[0].noise_variance == 0.1
         assert study.settings.design == "random"

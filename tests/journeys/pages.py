@@ -1,8 +1,8 @@
 """A page of the documentation that tells a story with commands, played at a desk.
 
-    ```toml title="space.toml"      a file that is there from now on
-    ```console                      commands behind "$ ", each with what it prints
-    <!-- step: words -->            something that is done by hand, by a function of the test
+```toml title="space.toml"      a file that is there from now on
+```console                      commands behind "$ ", each with what it prints
+<!-- step: words -->            something that is done by hand, by a function of the test
 """
 
 from __future__ import annotations

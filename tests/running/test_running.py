@@ -134,6 +134,8 @@ def test_the_size_of_an_unknown_executor_must_be_given() -> None:
         ({"target": "a"}, "target must be None or a number, got 'a'"),
         ({"patience": "a"}, "patience must be a whole number >= 1, got 'a'"),
         ({"callback": 3}, "callback must be None or callable, got 3"),
+        ({"stop_when_gain_below": 0}, "stop_when_gain_below must be None or a number > 0, got 0"),
+        ({"stop_when_gain_below": "1"}, "stop_when_gain_below must be None or a number > 0, got '1'"),
         ({"patience": 0}, "patience must be a whole number >= 1, got 0"),
         ({"target": float("nan")}, "target must be None or a number, got nan"),
         ({"on_error": "ignore"}, "on_error must be 'record', 'continue' or 'raise', got 'ignore'"),
@@ -468,6 +470,21 @@ def test_a_run_stops_without_progress() -> None:
     result = quiet(memory(50), lambda x, y: 1.0, patience=5)  # noqa: ARG005
     assert result.stopped == "no progress in 5 trials"
     assert len(result.trials) == 6
+
+
+def test_a_run_stops_when_little_is_left_to_gain(tmp_path: Path) -> None:
+    result = quiet(memory(60), f, stop_when_gain_below=0.05)
+    assert result.stopped.startswith("another 10 trials are expected to gain 0.0") and 8 < len(result.trials) < 60
+    with ccgbo.Study(tmp_path / "s.db", SPACE, seed=0) as study:
+        again = study.run(f, 60, stop_when_gain_below=0.05, progress=False)
+        assert again.stopped.startswith("another 10 trials are expected to gain")
+    assert quiet(memory(12), f, stop_when_gain_below=1e-12).stopped == "all trials done"
+
+
+def test_the_initial_design_is_never_cut_short_for_want_of_gain() -> None:
+    opt = ccgbo.Optimizer(SPACE, seed=0, n_initial=8)
+    result = quiet(MemorySource(opt, 30), lambda x, y: 1.0 + 1e-9 * x, stop_when_gain_below=1.0)  # noqa: ARG005
+    assert len(result.trials) == 8 + 5
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])

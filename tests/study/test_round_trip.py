@@ -18,9 +18,7 @@ from ccgbo.study.transfer import export_study, import_file, import_table
 
 KINDS = ["comma.csv", "semicolon.csv", "tab.csv", "t.xlsx", "t.json", "t.parquet", "frame"]
 TEXT = st.one_of(
-    st.sampled_from(
-        ["=cmd", "-1", "NA", "1,234", "TRUE", "'x", '"q"', "a\r\nb", "_x000D_", " a ", "[1]"]
-    ),
+    st.sampled_from(["=cmd", "-1", "NA", "1,234", "TRUE", "'x", '"q"', "a\r\nb", "_x000D_", " a ", "[1]"]),
     st.text(min_size=1, max_size=6),
 )
 NUMBER = st.one_of(

@@ -120,7 +120,7 @@ def test_everything_can_be_done_with_the_keyboard(shown: tuple[Browser, Path]) -
     page.press(*"0.5", ENTER)
     page.says(".message", "Trial 14 has the value 0.5")
     page.js("document.querySelector('#ask').focus()")
-    page.tab_to("mark trial 13 failed")
+    page.tab_to("mark failed: trial 13")
     page.press(SPACE)
     assert page.focused() == "why trial 13 failed"
     page.press(*"spilt", ENTER)

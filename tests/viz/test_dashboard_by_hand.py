@@ -180,8 +180,8 @@ def test_a_trial_is_dropped_and_restored_with_the_keyboard_alone(shown: tuple[Br
 def test_a_pending_trial_is_given_back_abandoned_and_brought_back(shown: tuple[Browser, Path]) -> None:
     page, path = shown
     press(page, "more for trial 13")
-    press(page, "give trial 13 back")
-    press(page, "Yes, give trial 13 back")
+    press(page, "give back: trial 13")
+    press(page, "Yes, give back: trial 13")
     page.says(".message", "Trial 13 was given back: the next to ask gets it.")
     page.find("#ask").click()
     page.says(".message", "Trial 13 is waiting for its value.")

@@ -34,6 +34,7 @@ COMMANDS = {
     "log": ("ccgbo.cli.trials:log", "Show what was changed by hand, when and by whom."),
     "change": ("ccgbo.cli.change:change", "Change the space of a study."),
     "show": ("ccgbo.cli.show:show", "Show the trials, their credits, the best and the recommended point."),
+    "influence": ("ccgbo.cli.influence:influence", "Tell what each observation is worth, and what without it."),
     "list": ("ccgbo.cli.studies:list_", "List the studies of a file."),
     "export": ("ccgbo.cli.tables:export", "Write the trials to CSV, Excel, JSON or Parquet."),
     "import": ("ccgbo.cli.tables:import_", "Take in a table that comes back, or an Optuna study."),

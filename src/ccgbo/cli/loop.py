@@ -52,6 +52,7 @@ def ask(file: Path, name: str | None, n: int, fix: tuple[str, ...], as_json: boo
 @click.option("--timeout", type=DURATION, help="Time after which no trial is started: seconds, 30min, 1h.")
 @click.option("--target", type=NUMBER, help="Stop at a value this good.")
 @click.option("--patience", type=click.IntRange(min=1), help="Stop after so many trials without a better value.")
+@click.option("--stop-when-gain-below", type=NUMBER, help="Stop when ten more trials are expected to gain less.")
 @click.option(KEEP_GOING, "keep_going", is_flag=True, help="Go on although the first trials all fail the same way.")
 @click.option("--stop-on-error", is_flag=True, help="Stop when a program fails, instead of recording it.")
 @click.option("--quiet", is_flag=True, help="No progress.")

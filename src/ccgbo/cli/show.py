@@ -27,17 +27,17 @@ WHY = 60  # characters of a reason or a note
 @click.option("--last", type=click.IntRange(min=1), help="Show only so many of the latest trials.")
 @click.option("--no-model", is_flag=True, help="Without credits and recommendation, which take time in large studies.")
 def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model: bool) -> None:
-    """Show the trials of a study with their credits, the best and the recommended point.
+    """Show the trials of a study with their credits, the best and the recommended point, and what to beware of.
 
     Credit says how much an observation tells about where the optimum is: 1 the most, 0.1 the least.
     """
     with Study(file, name=name) as study:
         credit: dict[int, float] = {}
-        recommendation = None
+        recommendation, diagnosis = None, None
         with suppress(NoObservationsError):
             if not no_model:
                 credit = {row.trial_id: row.credit for row in study.credits()}
-                recommendation = study.recommend()
+                recommendation, diagnosis = study.recommend(), study.diagnose()
         trials = study.trials
         best = best_of(trials, study.direction)
         shown = trials if last is None else trials[-last:]
@@ -47,6 +47,7 @@ def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model
             found = {
                 "best": None if best is None else _trial_json(best),
                 "recommendation": None if recommendation is None else asdict(recommendation),
+                "diagnosis": None if diagnosis is None else diagnosis.to_dict(),
             }
             click.echo(
                 json.dumps({"study": study.name, "direction": study.direction, "trials": rows} | found, indent=2)
@@ -59,16 +60,21 @@ def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model
             rest = [
                 [t.id, _state(t, outside), t.value, credit.get(t.id), *map(t.params.get, study.space)] for t in shown
             ]
-            for column, said in (("why", _why), ("note", _note)):
-                if any(said(t, outside) for t in shown):
+            for column, text_of in (("why", _why), ("note", _note)):
+                if any(text_of(t, outside) for t in shown):
                     columns.append(column)
-                    rest = [[*row, shorten(said(t, outside), WHY)] for row, t in zip(rest, shown)]
+                    rest = [[*row, shorten(text_of(t, outside), WHY)] for row, t in zip(rest, shown)]
             click.echo(table(columns, rest))
         if best is not None:
             click.secho(f"best         trial {best.id}: {cell(best.value)} at {words(best.params)}", bold=True)
         if recommendation is not None:
             r = recommendation
             click.echo(f"recommended  trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model at {words(r.params)}")
+        if diagnosis is not None:
+            for concern in diagnosis.concerns:
+                click.echo(f"warning      {concern}")
+            for gain in diagnosis.gains[:1]:
+                click.echo(f"more         {gain}")
 
 
 def _trial_json(trial: Trial) -> dict[str, Any]:

@@ -51,9 +51,7 @@ def export(file: Path, name: str | None, output: str, kind: str | None, dialect:
 @click.option("--value", default="value", show_default=True, help="The column with the value.")
 @click.option("--optuna", metavar="ADDRESS", help="Of an Optuna storage, such as sqlite:///old.db.")
 @click.option("--optuna-study", help="Its study, where it has several.")
-@click.pass_context
 def import_(
-    ctx: click.Context,
     file: Path,
     name: str | None,
     table_file: Path | None,
@@ -100,4 +98,4 @@ def import_(
     if plan.changed and not plan.amend:
         click.echo("what changed is left as it was told: --amend takes it over")
     if plan.refused:
-        ctx.exit(1)
+        click.get_current_context().exit(1)

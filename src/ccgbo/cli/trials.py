@@ -19,6 +19,8 @@ from ccgbo.text import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+ATTRIBUTE = "NAME=TEXT"
+
 
 def _known(file: Path, trial: int, change: Callable[[int], Trial]) -> Trial:
     """What is done to a trial; of one that is not there the error says where the trials are listed."""
@@ -160,7 +162,7 @@ abandon = _each(
 @click.argument("trial", type=int)
 @click.option("--note", help="Anything to remember about the trial.")
 @click.option("--tag", "tags", multiple=True, help="A word to find it by, instead of those it has; can be repeated.")
-@click.option("--attribute", "more", metavar="NAME=TEXT", multiple=True, help="More to keep, such as operator=kim.")
+@click.option("--attribute", "more", metavar=ATTRIBUTE, multiple=True, help="More to keep, such as operator=kim.")
 @click.option("--remove", metavar="NAME", multiple=True, help="An attribute to take away: note, tags or another.")
 def annotate(
     file: Path,
@@ -172,7 +174,7 @@ def annotate(
     remove: tuple[str, ...],
 ) -> None:
     """Keep a note, tags or anything else with a TRIAL; its value and the model stay as they are."""
-    attributes: dict[str, Any] = dict(pairs("--attribute", more)) | dict.fromkeys(remove)
+    attributes: dict[str, Any] = dict(pairs("--attribute", more, form=ATTRIBUTE)) | dict.fromkeys(remove)
     attributes |= ({} if note is None else {"note": note}) | ({"tags": list(tags)} if tags else {})
     if not attributes:
         raise click.UsageError("give a --note, a --tag, an --attribute or what to --remove.")

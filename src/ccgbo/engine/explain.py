@@ -12,7 +12,8 @@ from ccgbo.credit.scores import Scores
 from ccgbo.engine.history import History
 from ccgbo.engine.model import Model
 from ccgbo.engine.proposal import Proposal, State
-from ccgbo.records import CreditRow, Explanation, Neighbour, Trial
+from ccgbo.explanation import CreditRow, Credits, Explanation, Neighbour
+from ccgbo.records import Trial
 
 
 def in_user_units(model: Model, mean: float, std: float, sign: float) -> tuple[float, float]:
@@ -58,9 +59,9 @@ def _neighbours(f: Array, history: History, state: State, scores: Scores) -> tup
     )
 
 
-def credit_rows(trials: Sequence[Trial], scores: Scores) -> list[CreditRow]:
+def credit_rows(trials: Sequence[Trial], scores: Scores) -> Credits:
     """The scores of the observations behind them."""
-    return [
+    return Credits(
         CreditRow(
             trial_id=trial.id,
             params=dict(trial.params),
@@ -70,4 +71,4 @@ def credit_rows(trials: Sequence[Trial], scores: Scores) -> list[CreditRow]:
             credit=float(scores.credit[i]),
         )
         for i, trial in enumerate(trials)
-    ]
+    )

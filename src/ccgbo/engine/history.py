@@ -12,9 +12,10 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import TellError, UnknownTrialError
+from ccgbo.explanation import Explanation
 from ccgbo.frames import PREFIX
 from ccgbo.outcomes import outcome_of
-from ccgbo.records import Direction, Explanation, Origin, State, Trial
+from ccgbo.records import Direction, Origin, State, Trial
 from ccgbo.revisions import carry_over
 from ccgbo.space import Categorical, Space
 from ccgbo.space.change import Change

@@ -23,8 +23,9 @@ from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import ParamsError, SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.explanation import Explanation
 from ccgbo.outcomes import outcome_of
-from ccgbo.records import Direction, Event, Explanation, Trial
+from ccgbo.records import Direction, Event, Trial
 from ccgbo.revisions import attributes_of, event, tell, used_params
 from ccgbo.space import Space, as_space
 from ccgbo.validation import check, optional_whole_number, whole_number
@@ -78,7 +79,7 @@ class Optimizer(OptimizerEditor):
         super().__init__(
             known,
             check("direction", direction, Direction),
-            resolve(preset, **settings),
+            resolve(preset, known.d, **settings),
             None if prior is None else UserPrior(known, prior),
             optional_whole_number("threads", threads),
             optional_whole_number("seed", seed, at_least=0),

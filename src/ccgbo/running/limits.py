@@ -17,6 +17,7 @@ from ccgbo.running.sources import Source, Tally, is_better
 from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.validation import whole_number
 
+AHEAD, IN_A_ROW = 10, 5  # evaluations whose gain is asked for; outcomes in a row after which it must be too little
 ALIKE = 5  # first trials of a run that all fail the same way end it
 DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(s|sec|min|m|h|d)?\s*")
 SECONDS = {"s": 1.0, "sec": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -35,12 +36,13 @@ def seconds(name: str, value: Any) -> float:
 class Limits:
     """When to stop although trials are left."""
 
-    def __init__(self, *, timeout: Any, target: Any, patience: Any, source: Source) -> None:
+    def __init__(self, *, timeout: Any, target: Any, patience: Any, gain: Any, source: Source) -> None:
         self._deadline = math.inf if timeout is None else time.monotonic() + seconds("timeout", timeout)
         if target is not None and (not is_number(target) or math.isnan(target)):
             raise SettingError(f"target must be None or a number, got {target!r}.")
         self._patience = None if patience is None else whole_number("patience", patience)
         self._target, self._direction = target, source.direction
+        self._gain = None if gain is None else GainBelow(gain, source)
         tally = source.tally()
         self._best, self._best_at, self._done = tally.best, tally.done, tally.done
 
@@ -60,7 +62,32 @@ class Limits:
             return f"no progress in {self._patience} trials"
         if time.monotonic() > self._deadline:
             return "out of time"
-        return None
+        return None if self._gain is None else self._gain.reached(self._done)
+
+
+class GainBelow:
+    """Whether more evaluations are worth their while.
+
+    A model can err about that, most of all a young one: it is asked only once there is more than the initial design,
+    and must say so after five outcomes in a row, of the expected gain and of what is gained in one of ten cases.
+    """
+
+    def __init__(self, least: Any, source: Source) -> None:
+        if not is_finite(least) or not least > 0:
+            raise SettingError(f"stop_when_gain_below must be None or a number > 0, got {least!r}.")
+        self._least, self._source = float(least), source
+        self._asked_at, self._below = -1, 0
+
+    def reached(self, done: int) -> str | None:
+        if done == self._asked_at:
+            return None
+        self._asked_at, owner = done, self._source.owner
+        known = sum(trial.in_model for trial in owner.trials)
+        gain = owner.expected_gain(AHEAD) if known > owner.settings.initial_size(owner.space.d) else None
+        self._below = self._below + 1 if gain is not None and max(gain.mean, gain.high) < self._least else 0
+        if self._below < IN_A_ROW or gain is None:
+            return None
+        return f"another {AHEAD} trials are expected to gain {max(gain.mean, 0.0):.2g}"
 
 
 class FirstTrials:

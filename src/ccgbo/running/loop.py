@@ -43,15 +43,15 @@ def run(
     timeout: Any = None,  # seconds, or "30min"; then no new trial is started
     target: float | None = None,  # stop once the best value is this good
     patience: int | None = None,  # stop after so many finished trials without a better value
+    stop_when_gain_below: float | None = None,  # stop when ten more trials are expected to gain less
     progress: bool = True,
     callback: Callback | None = None,  # callback(optimizer or study, trial) after each; a true answer stops the run
     on_error: OnError = "record",
 ) -> Result:
     """Evaluate ``f(**params)`` for each trial of ``source``; running evaluations are waited for.
 
-    An exception of ``f`` is recorded with its traceback as a failed trial. If the first five trials all fail the same
-    way the run stops, for it is hardly the fault of the points; ``on_error="continue"`` goes on all the same, and
-    ``on_error="raise"`` stops at the first failure. A coroutine is awaited.
+    An exception of ``f`` is recorded with its traceback as a failed trial. If the first five trials all fail alike the
+    run stops; ``on_error="continue"`` goes on, ``on_error="raise"`` stops at the first failure. A coroutine is awaited.
 
     The first Ctrl-C stops cleanly: with one worker it interrupts ``f`` and releases its trial, else it lets what is
     running finish; the second one releases that, too. Either way the result so far is returned.
@@ -65,7 +65,7 @@ def run(
         raise SettingError(f"callback must be None or callable, got {callback!r}.")
     points = check_points(x0)
     size = size_of(n_workers, executor)
-    limits = Limits(timeout=timeout, target=target, patience=patience, source=source)
+    limits = Limits(timeout=timeout, target=target, patience=patience, gain=stop_when_gain_below, source=source)
     if executor is not None:
         check_processes(executor, f)
     with CtrlC() as ctrl_c:  # until the result is there: a late press does not take it away

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.errors import SpaceError
+from ccgbo.markup import block, lines, table
 from ccgbo.space.constraints import LinearConstraint, LinearRows, Predicate, satisfied
 from ccgbo.space.equations import Equations, check_equation
 from ccgbo.space.feasible import check_sums, find_feasible, sample_feasible
@@ -22,6 +23,7 @@ from ccgbo.space.parameters import Categorical, Parameter
 from ccgbo.space.placement import outside, place_rows
 from ccgbo.space.polytope import Polytope
 from ccgbo.space.tight import tight_box
+from ccgbo.text import count
 
 
 class Space(HeldCoordinates):
@@ -95,6 +97,11 @@ class Space(HeldCoordinates):
             lines.append(f"    {name!r}: {p!r}," + (f"  # {reading}" if reading else "") + "\n")
         tail = f", constraints={list(self.constraints)!r}" if self.constraints else ""
         return f"Space({{\n{''.join(lines)}}}{tail})"
+
+    def _repr_html_(self) -> str:
+        rows = [[name, repr(p), self.readings[name] or ""] for name, p in self._parameters.items()]
+        more = [f"constraint {constraint!r}" for constraint in self.constraints]
+        return block(f"Space of {count(len(rows), 'parameter')}", table(["name", "parameter", ""], rows), lines(*more))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self._key() == other._key()

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ccgbo.records import Direction, Event, Explanation, Neighbour, Trial
+from ccgbo.explanation import Explanation, Neighbour
+from ccgbo.records import Direction, Event, Trial
 from ccgbo.storage.columns import (
     EVENT_RULES,
     STUDY_JSON,

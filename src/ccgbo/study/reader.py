@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from ccgbo.diagnosis import Diagnosis, Gain
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
+from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
+from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.records import (
     BestTrial,
-    CreditRow,
     Direction,
     Event,
-    Explanation,
     Recommendation,
     Result,
     Trial,
 )
 from ccgbo.space import Space
 from ccgbo.storage import Store, StudyRow, TrialRow, View
-from ccgbo.study.copy import Copy
+from ccgbo.study.copy import Copy, Times
 from ccgbo.study.definition import Definition
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class StudyReader(BestTrial):
         """Every trial, as the file has it now."""
         return self._read(self._copy.trials)
 
+    def times(self) -> dict[int, Times]:
+        """When each trial was asked and when it got its outcome, None before, in seconds since 1970; by id."""
+        return self._read(self._copy.times)
+
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""
         return sorted(self._read(lambda view: view.changes(-1)), key=lambda row: row.trial.id)
@@ -88,9 +93,47 @@ class StudyReader(BestTrial):
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
         return self._read(lambda view: self._copy.optimizer(view).recommend())
 
-    def credits(self) -> list[CreditRow]:
+    def credits(self) -> Credits:
         """How much each observation tells about where the optimum is."""
         return self._read(lambda view: self._copy.optimizer(view).credits())
+
+    def diagnose(self) -> Diagnosis:
+        """Whether to believe the model, and whether to stop."""
+        return self._read(lambda view: self._copy.optimizer(view).diagnose())
+
+    def expected_gain(self, n: int = 10) -> Gain | None:
+        """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell.
+
+        Parameters
+        ----------
+        n
+            How many more evaluations.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).expected_gain(n))
+
+    def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
+        """What would be believed without each observation, and what each is worth.
+
+        Parameters
+        ----------
+        groups
+            Observations to leave out together as well: by name the ids of trials, or a predicate of a trial.
+        **options
+            The other arguments of ``Optimizer.influence``.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).influence(groups, **options))
+
+    def influence_on(self, trial: Trial | int | Mapping[str, Any], *, top: int = 5) -> PointInfluence:
+        """Which observations the prediction at a trial, or at any point, rests on, as the model sees it now.
+
+        Parameters
+        ----------
+        trial
+            A trial, its id, or the params of a point.
+        top
+            The number of observations that are named.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).influence_on(trial, top=top))
 
     def explain(self, trial: Trial | int) -> Explanation:
         """Why this point was suggested, as the model saw it then."""

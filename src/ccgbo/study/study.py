@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, Unpack, overload
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.settings_io import predicates_of, prior_to_dict
-from ccgbo.records import Direction, Result, Trial
+from ccgbo.records import Direction, Result, Trial, summary_html
 from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space
 from ccgbo.storage import open_store
@@ -107,6 +107,11 @@ class Study(StudyEditor):
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, name={self.name!r}, direction={self.direction!r})"
 
+    def _repr_html_(self) -> str:
+        title, trials = f"Study {self.name}, to {self.direction}, in {self.path.name}", self.trials
+        r = self.recommend() if any(trial.in_model for trial in trials) else None
+        return summary_html(title, trials, self.direction, r)
+
     def __enter__(self) -> Self:
         return self
 
@@ -115,11 +120,9 @@ class Study(StudyEditor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         known = self._copy.definition
-        functions = {
-            "constraint": predicates_of(known.space) or None,
-            "prior": None if prior_to_dict(known.prior) is not None else known.prior,
-        }
-        given = replace(self._given, space=None, **functions)  # everything else is in the file, and may have changed
+        prior = known.prior if prior_to_dict(known.prior) is None else None
+        constraint = predicates_of(known.space) or None
+        given = replace(self._given, space=None, constraint=constraint, prior=prior)  # the rest is in the file
         return _reopen, (str(self.path), self.name, given, self._threads, self.heartbeat)
 
     def close(self) -> None:
@@ -191,6 +194,7 @@ class Study(StudyEditor):
         timeout: Any = None,
         target: float | None = None,
         patience: int | None = None,
+        stop_when_gain_below: float | None = None,
         progress: bool = True,
         callback: Callback | None = None,
         on_error: OnError = "record",
@@ -220,6 +224,9 @@ class Study(StudyEditor):
             A value at which, or at a better one, the run stops.
         patience
             Trials without a better value after which the run stops.
+        stop_when_gain_below
+            The run stops when the model expects another ten evaluations to gain less than this, see
+            ``Optimizer.expected_gain``, and says so five times in a row.
         progress
             Whether progress is shown.
         callback
@@ -237,6 +244,7 @@ class Study(StudyEditor):
             timeout=timeout,
             target=target,
             patience=patience,
+            stop_when_gain_below=stop_when_gain_below,
             progress=progress,
             callback=callback,
             on_error=on_error,

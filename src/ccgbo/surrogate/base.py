@@ -7,14 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Metric
+
+Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Paths(Protocol):
     def value_and_gradient_each(self, x: Array) -> tuple[Array, Array]:
         """(k, p) -> (k,), (k, p): path j at its own point x_j, with its gradient there."""
 
-    def select(self, j: Array) -> Paths:
+    def select(self, j: Rows) -> Paths:
         """The paths with the given indices, repeats allowed."""
 
 
@@ -127,3 +130,58 @@ class JointPosterior(Posterior, Protocol):
     """A posterior that knows how the function at one point goes with that at another."""
 
     def joint_with(self, points: Array) -> Joint: ...
+
+
+class Deletions(Protocol):
+    """k paths of one posterior, and what each would be without some of the observations.
+
+    A *world* is what is known without some rows; the random draws are the same in each.
+    """
+
+    @property
+    def paths(self) -> Paths:
+        """The paths themselves, the posterior mean last."""
+
+    def sweep(self, x: Array, worlds: Sequence[Rows]) -> Iterator[Array]:
+        """(m, p) -> for every world in turn (k, m + n): every path at every point and, last, at the observations.
+
+        The arrays are one that changes: what is to be kept must be copied.
+        """
+
+    def sweep_own(self, x: Array, path: Rows, worlds: Sequence[Rows]) -> Iterator[tuple[int, Rows, Array]]:
+        """(R, p), (R,) -> for every path j in turn, which of the points are its own (r,), and j there (W, r)."""
+
+    def gradient_of_change(self, x: Array, worlds: Sequence[Rows]) -> Array:
+        """(k, p) -> (W, k, p): the gradient of path j in each world minus that of path j, at x_j."""
+
+    def leave_one_out(self, x: Array) -> tuple[Array, Array]:
+        """(m, p) -> (n, m), (n, m): mean and standard deviation without each of the observations in turn."""
+
+    def select(self, worlds: Sequence[Rows], world: Rows, path: Rows) -> Paths:
+        """Path ``path[r]`` in the world ``world[r]``, for every r."""
+
+    def growth(self, x: Array, orders: Sequence[Rows]) -> Iterator[Iterator[Array]]:
+        """(m, p) -> for every order of the n observations, (k, m) before the first and after each in turn."""
+
+
+@runtime_checkable
+class DeletablePosterior(Posterior, Protocol):
+    """A posterior that knows what it would be without some of its observations."""
+
+    def without(self, rows: Rows) -> Self:
+        """Without some of the observations, of which some must be left; its paths keep their random draws."""
+
+    def deletions(self, k: int, rng: np.random.Generator) -> Deletions:
+        """k joint draws and, last, the mean, with what they would be without some of the observations."""
+
+
+@runtime_checkable
+class CheckedPosterior(Posterior, Protocol):
+    """A posterior that can be checked against its own observations."""
+
+    @property
+    def noise(self) -> Array:
+        """(n,) variance of the noise of each observation."""
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Mean (n,) and standard deviation (n,), noise included, of each observation given the others."""

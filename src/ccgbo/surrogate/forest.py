@@ -110,5 +110,5 @@ class ForestPaths:
         values: Array = self.forest.each(trees, x)[np.arange(len(x)), where]
         return values, np.zeros_like(x)
 
-    def select(self, j: Array) -> ForestPaths:
+    def select(self, j: NDArray[np.intp]) -> ForestPaths:
         return ForestPaths(self.forest, self.which[j])

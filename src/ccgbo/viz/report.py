@@ -43,7 +43,8 @@ def report_html(source: Source, *, title: str | None = None) -> str:
     name, file = _whereabouts(source) if hasattr(source, "path") else ("optimization", None)
     data = {
         "title": title or name,
-        "study": study_payload(name, opt.space, opt.direction, opt.trials, log=_log(source, opt)),
+        "file": file,
+        "study": study_payload(name, opt.space, opt.direction, opt.trials, times=_times(source), log=_log(source, opt)),
         "analysis": analysis_payload(opt),
         "reproduction": reproduction(opt.space, opt.direction, opt.settings, name, file),
     }
@@ -62,6 +63,11 @@ def report_html(source: Source, *, title: str | None = None) -> str:
 def _whereabouts(study: Any) -> tuple[str, str]:
     """A study's name, and the name of its file: the folder is nobody's business."""
     return study.name, Path(study.path).name
+
+
+def _times(source: Any) -> dict[int, tuple[float, float | None]] | None:
+    """When trials were asked and told, which a study knows."""
+    return source.times() if hasattr(source, "times") else None
 
 
 def _log(source: Any, opt: Optimizer) -> list[Event]:

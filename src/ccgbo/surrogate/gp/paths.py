@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Layout
@@ -106,17 +107,34 @@ class Paths:
             gradient += basis_slope(x, self.beta.T)
         return value, gradient
 
-    def select(self, j: Array) -> Paths:
+    def select(self, j: NDArray[np.intp]) -> Paths:
         """The paths with the given indices, repeats allowed."""
         beta = None if self.beta is None else self.beta[:, j]
         return Paths(self.gp, self.frequencies, self.weights[:, j], self.update[:, j], self.at_data[:, j], beta)
+
+    def with_mean(self) -> Paths:
+        """These and, last, the posterior mean: a path without a prior draw and without noise."""
+        gp = self.gp
+
+        def followed_by(rows: Array, last: Array | float) -> Array:
+            return np.column_stack([rows, np.broadcast_to(last, len(rows))])
+
+        return Paths(
+            gp,
+            self.frequencies,
+            followed_by(self.weights, 0.0),
+            followed_by(self.update, gp.alpha),
+            followed_by(self.at_data, gp.y - gp.noise * gp.alpha),
+            None if self.beta is None else followed_by(self.beta, 0.0),
+        )
 
 
 def draw_paths(gp: GP, k: int, rng: np.random.Generator, *, n_features: int = 256) -> Paths:
     """k joint draws from the posterior; ``n_features`` frequencies F."""
     frequencies = Frequencies.draw(gp, n_features, rng)
     weights = math.sqrt(gp.hyper.signal / n_features) * rng.standard_normal((2 * n_features, k))
-    noise = np.sqrt(gp.noise)[:, None] * rng.standard_normal((len(gp.y), k))
+    drawn = rng.standard_normal((len(gp.y), k)) if gp.draws is None else gp.draws.standard_normal(k, rng)
+    noise = np.sqrt(gp.noise)[:, None] * drawn
     target = gp.y[:, None] - noise
     phi = gp.sites.P
     beta = None if phi is None else math.sqrt(gp.hyper.trend) * rng.standard_normal((phi.shape[1], k))

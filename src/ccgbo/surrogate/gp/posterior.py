@@ -18,11 +18,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.surrogate.base import JointPrediction, Prediction
 from ccgbo.surrogate.distance import Metric
 from ccgbo.surrogate.gp.cross import CrossCovariance, Hyper
+from ccgbo.surrogate.gp.deletion import Deletions, Draws
 from ccgbo.surrogate.gp.kernels import Kernel
 from ccgbo.surrogate.gp.linalg import cholesky, inverse_diagonal, solve, solve_lower, solve_upper
 from ccgbo.surrogate.gp.paths import Paths, draw_paths
@@ -41,6 +43,7 @@ class GP:
     L: Array  # (n, n)
     alpha: Array  # (n,)
     n_features: int = 256  # random frequencies of a path
+    draws: Draws | None = None  # of the noise of a path, where observations were taken out
 
     @property
     def kernel(self) -> Kernel:
@@ -72,12 +75,17 @@ class GP:
         n_features: int = 256,
     ) -> GP:
         """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
-        noise = hyper.noise_of(len(y), given_noise)
         sites = CrossCovariance.of(kernel, hyper, X)
+        return cls._factorised(sites, X, y, hyper.noise_of(len(y), given_noise), n_features)
+
+    @classmethod
+    def _factorised(
+        cls, sites: CrossCovariance, X: Array, y: Array, noise: Array, n_features: int, draws: Draws | None = None
+    ) -> GP:
         K = sites.between(sites.Z, sites.P, sites.Z, sites.P)
         K[np.diag_indices_from(K)] += noise
         L, jitter = cholesky(K)
-        return cls(sites, X, y, noise + jitter, L, solve(L, y), n_features)
+        return cls(sites, X, y, noise + jitter, L, solve(L, y), n_features, draws)
 
     def condition(self, X: Array, y: Array, given_noise: Array | None = None) -> GP:
         """The posterior after b more observations, in O(n^2 b) by appending to the Cholesky factor.
@@ -99,7 +107,8 @@ class GP:
         L[n:, n:] = Lb
         y_all = np.concatenate([self.y, y])
         X_all, noise_all = np.concatenate([self.X, X]), np.concatenate([self.noise, noise + jitter])
-        return GP(self.sites.extended(X), X_all, y_all, noise_all, L, solve(L, y_all), self.n_features)
+        draws = None if self.draws is None else self.draws.extended(b)
+        return GP(self.sites.extended(X), X_all, y_all, noise_all, L, solve(L, y_all), self.n_features, draws)
 
     def with_noise(self, noise: Array) -> GP:  # (n,)
         """The posterior of the same observations with other noise variances."""
@@ -108,6 +117,17 @@ class GP:
     def restricted(self, rows: Any) -> GP:
         """The posterior of some of the observations."""
         return GP.from_data(self.kernel, self.hyper, self.X[rows], self.y[rows], n_features=self.n_features)
+
+    def without(self, rows: NDArray[np.intp]) -> GP:
+        """The posterior without some of the observations, of which some must be left.
+
+        The prior and the noise variances stay as they are, and so do the random draws: its paths are the paths that
+        the same generator gives here, without these observations.
+        """
+        draws = (self.draws or Draws.of(len(self.y))).without(rows)
+        X, y, noise = (np.delete(a, rows, axis=0) for a in (self.X, self.y, self.noise))
+        sites = CrossCovariance.of(self.kernel, self.hyper, X)
+        return GP._factorised(sites, X, y, noise, self.n_features, draws)
 
     # -- the prior
 
@@ -207,6 +227,10 @@ class GP:
         """k joint draws of the function."""
         return draw_paths(self, k, rng, n_features=self.n_features)
 
+    def deletions(self, k: int, rng: np.random.Generator) -> Deletions:
+        """k joint draws and, last, the mean, with what they would be without some of the observations."""
+        return Deletions.of(self.paths(k, rng).with_mean())
+
     # -- at the observations
 
     def at_observations(self) -> tuple[Array, Array]:
@@ -219,6 +243,11 @@ class GP:
         mean = self.y - self.noise * self.alpha
         var = self.noise - self.noise**2 * inverse_diagonal(self.L)
         return mean, np.sqrt(np.maximum(var, VAR_FLOOR * self.noise))
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Mean (n,) and std (n,) of every y_i given the others: y - alpha / q and q^-1/2, q the diagonal of K^-1."""
+        q = inverse_diagonal(self.L)
+        return self.y - self.alpha / q, np.sqrt(1.0 / q)
 
     def information_gain(self) -> Array:  # (n,)
         """1/2 log |I + K_N / noise| for every N: what the first N observations tell about the function."""

@@ -119,7 +119,8 @@
     const found = await net.get("/api/studies");
     const names = found.studies.map((s) => s.name);
     const titles = found.studies.map((s) => titleOf(s.name, s.n_trials));
-    document.title = `${found.file} · ccgbo`;
+    say(document.getElementById("file"), found.file);
+    document.title = `${current === null ? "" : `${current} · `}${found.file} · ccgbo`;
     if (current === null && names.length) {
       const wanted = new URLSearchParams(location.search).get("study");
       choose(names.includes(wanted) ? wanted : names[0]);

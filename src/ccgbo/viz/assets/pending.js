@@ -16,7 +16,7 @@ ccgbo.Pending = (() => {
       this.tellButton = el("button", { type: "submit", class: "primary" }, "Tell");
       this.kept = el("p", { class: "kept" });
       const fail = twice({
-        label: "Mark failed", title: `mark trial ${id} failed`, question: "", yes: `Yes, trial ${id} failed`, why: `why trial ${id} failed`,
+        label: "Mark failed", title: `mark failed: trial ${id}`, question: "", yes: `Yes, trial ${id} failed`, why: `why trial ${id} failed`,
       }, (button, reason) => this.send(button, "fail", () => ({ ...this.said(), reason }), () => `Trial ${id} is marked as failed.`));
       const more = this.more(data, `${prefix}more-${id}`);
       const moreButton = el("button", { type: "button", "aria-label": `more for trial ${id}`, "aria-expanded": "false", "aria-controls": more.id }, "More");
@@ -46,7 +46,7 @@ ccgbo.Pending = (() => {
       const keep = el("button", { type: "button", "aria-label": `keep the note on trial ${trial}` }, "Keep the note");
       keep.addEventListener("click", () => this.send(keep, "annotate", () => ({ note: this.note.value.trim(), tags: readTags(this.tags) }), () => `The note on trial ${trial} is kept.`));
       const back = twice({
-        label: "Give back", title: `give trial ${trial} back`, question: "It stays pending, and the next to ask gets it.", yes: `Yes, give trial ${trial} back`,
+        label: "Give back", title: `give back: trial ${trial}`, question: "It stays pending, and the next to ask gets it.", yes: `Yes, give trial ${trial} back`,
       }, (button) => this.send(button, "release", () => ({}), (answer) => answer.released ? `Trial ${trial} was given back: the next to ask gets it.` : `Trial ${trial} waits to be asked already.`));
       const abandon = twice({
         label: "Abandon", title: `abandon trial ${trial}`, question: "pending → abandoned: it leaves no trace in the model.", yes: `Yes, abandon trial ${trial}`, why: `why trial ${trial} is abandoned`,

@@ -13,7 +13,7 @@ ccgbo.Table = (() => {
       this.sort = { key: "id", down: false };
       this.page = 0;
       this.filter = el("select", { onchange: () => { this.page = 0; this.draw(); } },
-        ...["all", "complete", "pending", "failed", "dropped", "abandoned"].map((s) => el("option", { value: s }, s)));
+        ...["all", "complete", "pending", "failed", "abandoned", "dropped", "outside"].map((s) => el("option", { value: s }, s)));
       this.head = el("tr");
       this.body = el("tbody");
       this.where = el("span", { class: "note", "aria-live": "polite" });
@@ -38,7 +38,7 @@ ccgbo.Table = (() => {
       this.data = data;
       this.columns = [
         ["id", "trial", (id) => id],
-        ["state", "state", (id) => (data.trials.dropped[id] ? "dropped" : data.trials.state[data.row.get(id)])],
+        ["state", "state", (id) => data.mark(id) || data.state(id)],
         ["value", "value", (id) => data.value(id)],
         ["credit", "credit", (id) => data.creditOf(id)],
         ...data.names.map((name, j) => [`p${j}`, name, (id) => data.at(j, id), (id) => data.setting(j, id)]),
@@ -116,14 +116,14 @@ ccgbo.Table = (() => {
       this.columns.forEach(([key, , get, show], i) => {
         const value = get(id);
         if (key === "state") {
-          cells[i].firstChild.className = `state ${value}`;
+          cells[i].firstChild.className = `state ${value.replace(",", "")}`;
           say(cells[i].firstChild, value);
         } else {
           say(cells[i], value === null ? "–" : key === "credit" ? value.toFixed(2) : number(show ? show(id) : value));
         }
       });
       const [whole, reason] = [this.data.trials.error[id] || "", this.data.trials.reason[id] || ""];
-      say(error, reason);
+      say(error, reason || this.data.trials.outside[id] || "");
       say(kept, [this.data.trials.note[id], ...(this.data.trials.tags[id] || []).map((tag) => `#${tag}`)].filter(Boolean).join(" "));
       if (whole.trim().split("\n").length < 3) more.remove();  // of two lines the reason has both
       else if (!more.isConnected) error.after(more);
@@ -144,16 +144,17 @@ ccgbo.Table = (() => {
       const text = String(value);
       return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;  // no formulas in spreadsheets
     };
-    const head = ["id", "state", "value", "credit", ...data.names, "error"];
+    const head = ["id", "state", "value", "credit", ...data.names, "error", "dropped", "note", "tags"];
     const lines = data.trials.id.map((id, i) =>
-      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.setting(j, id)), data.trials.error[id]].map(quote).join(","));
+      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.setting(j, id)), data.trials.error[id],
+        data.trials.dropped[id] ? "dropped" : "", data.trials.note[id], (data.trials.tags[id] || []).join(" ")].map(quote).join(","));
     return [head.map(quote).join(","), ...lines].join("\r\n") + "\r\n";
   }
 
   function plainJson(data) {
     return JSON.stringify(data.trials.id.map((id, i) => ({
       id, state: data.trials.state[i], value: data.trials.value[i], credit: data.creditOf(id), params: Object.fromEntries(data.params(id)),
-      error: data.trials.error[id] || null,
+      error: data.trials.error[id] || null, dropped: Boolean(data.trials.dropped[id]), note: data.trials.note[id] || null, tags: data.trials.tags[id] || [],
     })), null, 1);
   }
 

@@ -112,7 +112,8 @@ class Follower:
     def _payload(self, known: int) -> dict[str, Any]:
         trials = list(self._trials.values())
         changed = trials if not known else [t for t in trials if self._changed[t.id] > known]
-        payload = study_payload(self.name, self.space, self._study.direction, trials, show=changed, log=self._log)
+        direction, times = self._study.direction, self._study.times()
+        payload = study_payload(self.name, self.space, direction, trials, show=changed, times=times, log=self._log)
         since = self._version(known) if known else None
         return payload | {"revision": self._version(self._revision), "since": since}
 
