@@ -82,7 +82,8 @@ class Browser:
         def drawn() -> bool:
             # a plot is drawn when it comes into view, and the page may still grow: follow it
             self.resize(width, int(self.js("document.documentElement.scrollHeight")))
-            return bool(self.js("[...document.querySelectorAll('.plot')].every(p => p.querySelector('.main-svg'))"))
+            plots = "[...document.querySelectorAll('.plot')].filter(p => p.offsetParent !== null)"
+            return bool(self.js(f"{plots}.every(p => p.querySelector('.main-svg'))"))
 
         self.resize(width)
         wait_for(drawn)
@@ -146,7 +147,8 @@ LAYOUT_FAULTS = """(() => {
   const wide = document.documentElement.clientWidth;
   const needed = document.documentElement.scrollWidth;
   if (needed > wide) faults.push(`the page is ${needed} wide`);
-  const boxes = [...document.querySelectorAll('.card, .tile')].map((e) => [e, e.getBoundingClientRect()]);
+  const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.offsetParent !== null);
+  const boxes = seen('.card, .tile').map((e) => [e, e.getBoundingClientRect()]);
   for (const [e, box] of boxes) {
     const name = e.textContent.trim().slice(0, 25);
     if (box.left < 0 || box.right > wide + 1) faults.push(`${name} sticks out`);
@@ -157,7 +159,7 @@ LAYOUT_FAULTS = """(() => {
       if (e !== other && !apart) faults.push(`${name} overlaps ${other.textContent.trim().slice(0, 25)}`);
     }
   }
-  for (const plot of document.querySelectorAll('.plot')) {
+  for (const plot of seen('.plot')) {
     const card = plot.closest('.card').getBoundingClientRect(), box = plot.getBoundingClientRect();
     if (box.right > card.right + 1 || box.bottom > card.bottom + 1) faults.push(`${plot.ariaLabel} leaves its card`);
     const svg = plot.querySelector('.main-svg');
