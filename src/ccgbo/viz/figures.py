@@ -158,8 +158,8 @@ def plot_parallel(
 
 def _heights(space: Space, name: str, trials: Sequence[Trial]) -> Array:
     """Position of each trial on an axis of unit height; NaN where it is inactive."""
-    p = space[name]
-    return np.array([p.to_unit(name, t.params[name]) if name in t.params else np.nan for t in trials])
+    at = space.place_rows([t.params for t in trials])[0][:, space.names.index(name)]
+    return np.where([name in t.params for t in trials], at, np.nan)
 
 
 def _scaled(values: Array) -> Array:

@@ -238,7 +238,8 @@ class ModelView:
             return self.space.encode(through)
         for i in np.argsort(-self.model.mean, kind="stable"):
             if all(name in self.trials[i].params for name in names):
-                return self.space.encode(self.trials[i].params)
+                u: Array = self.space.place_rows([self.trials[i].params])[0][0]
+                return np.clip(u, 0.0, 1.0)  # what was really used may lie beyond the bounds
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
 
 
