@@ -10,7 +10,7 @@ import pytest
 
 from ccgbo import Float, Optimizer
 from ccgbo.study import Study
-from ccgbo.viz import ModelView
+from ccgbo.viz import ModelView, plot_parallel
 from ccgbo.viz.payload import analysis_payload, analysis_stages, study_payload, to_json
 from ccgbo.viz.report import report_html, write_report
 
@@ -123,6 +123,18 @@ def test_a_trial_outside_a_changed_space_says_why(tmp_path: Path) -> None:
         opt = study.optimizer()
         outside = study_payload("s", opt.space, opt.direction, opt.trials)["trials"]["outside"]
     assert list(outside) == [0] and "kind" in outside[0]
+
+
+def test_settings_that_were_really_used_may_lie_beyond_the_bounds() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    for i in range(14):
+        trial = opt.ask()
+        opt.tell(trial, float(i), params={"temperature": 95.0} if i == 13 else None)
+    found = analysis_payload(opt)
+    assert found["recommended"]["id"] == 13 and len(found["maps"]) == 1 and len(found["slices"]) == 2
+    assert [c["kind"] for c in found["believe"]["concerns"]].count("bound") <= 1
+    assert study_payload("s", opt.space, opt.direction, opt.trials)["trials"]["outside"] == {}
+    assert len(plot_parallel(opt).lines) >= 14
 
 
 def test_an_optimizer_in_memory_knows_no_times() -> None:

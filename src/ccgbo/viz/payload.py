@@ -72,12 +72,17 @@ def study_payload(
             "note": {t.id: t.attributes["note"] for t in shown if t.attributes.get("note")},
             "tags": {t.id: t.attributes["tags"] for t in shown if t.attributes.get("tags")},
             "at": [_column(key, p, shown) for key, p in space.items()],
-            "outside": {t.id: why for t in shown if (why := space.outside(t.params)) is not None},
+            "outside": {t.id: why for t, why in zip(shown, _problems(space, shown)) if why is not None},
             "asked_at": [_moment(times, t, 0) for t in shown],
             "told_at": [_moment(times, t, 1) for t in shown],
         },
         "log": log_payload(log),
     }
+
+
+def _problems(space: Space, trials: Sequence[Trial]) -> list[str | None]:
+    """Why a trial cannot be placed in the space, and is out of the model."""
+    return space.place_rows([t.params for t in trials])[1] if trials else []
 
 
 def _moment(times: Mapping[int, tuple[float, float | None]] | None, trial: Trial, which: int) -> float | None:

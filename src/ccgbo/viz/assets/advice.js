@@ -33,7 +33,7 @@ ccgbo.advice = (() => {
         el("span", { class: "who" }, `Trial ${id}`),
         said ? ` · expected ${number(said.mean)} ± ${number(said.std, 2)}` : "",
         entries(data.params(id)),
-        said ? el("details", null, el("summary", null, `why trial ${id}?`), ...said.why.map((text) => el("p", { class: "note" }, text))) : el("p", { class: "note" }, wait));
+        said ? el("details", null, el("summary", null, `why trial ${id}?`), ...said.why.map((text) => el("p", { class: "note" }, text))) : el("p", { class: "note" }, "no prediction yet"));
     };
     keep(node, [waiting, shown.map((id) => [known.get(id), data.params(id)]), wait], () => [
       waiting.length ? el("ul", { class: "waiting" }, ...shown.map(line)) : el("p", null, "No suggestion is waiting for a value."),

@@ -120,6 +120,10 @@ const ccgbo = (() => {
     }
     // Values worth a closer look: far-off bad ones would squash all others. Null where there are none.
     window() {
+      if (this.near === undefined) this.near = this.closeUp();
+      return this.near;
+    }
+    closeUp() {
       const values = this.complete().map((id) => this.value(id)).sort((a, b) => a - b);
       if (values.length < 8) return null;
       const at = (share) => values[Math.round(share * (values.length - 1))];
