@@ -22,7 +22,7 @@ from ccgbo.records import (
     Trial,
 )
 from ccgbo.space import Space
-from ccgbo.storage import Store, StudyRow, TrialRow, View
+from ccgbo.storage import Address, Store, StudyRow, TrialRow, View
 from ccgbo.study.copy import Copy
 from ccgbo.study.definition import Definition
 
@@ -43,8 +43,9 @@ class StudyReader(BestTrial):
     # -- what the study is
 
     @property
-    def path(self) -> Path:
-        return Path(self._store.address)
+    def path(self) -> Path | Address:
+        """The file, or the address of the database; it opens the study again, and its text has no password."""
+        return self._store.path
 
     @property
     def space(self) -> Space:
