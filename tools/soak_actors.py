@@ -270,7 +270,7 @@ def dashboard(me: Actor) -> None:
         return
 
     def ask_and_tell() -> None:
-        trial = page.post("/api/ask", {"study": "default"})["trial"]
+        trial = page.post("/api/ask", {"study": "default"})["trials"][0]
         me.gave(trial)
         value = me.value()
         page.post("/api/tell", {"study": "default", "trial": trial, "value": value})

@@ -75,7 +75,7 @@ def maximize(
         Trials without a better value after which the run stops.
     stop_when_gain_below
         The run stops when the model expects another ten evaluations to gain less than this, see
-        ``Optimizer.expected_gain``, and says so three times in a row.
+        ``Optimizer.expected_gain``, and says so five times in a row.
     progress
         Whether progress is shown.
     callback

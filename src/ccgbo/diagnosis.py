@@ -105,11 +105,12 @@ class Diagnosis:
         if self.r2 is None:
             return [f"How well the model predicts cannot be told from {count(self.n, 'observation')}."]
         share = f"{100 * max(self.r2, 0.0):.0f} %"
-        shares = [f"{100 * self.coverage[band]:.0f} % in the {band} % band" for band in sorted(self.coverage)]
+        shares = [f"{100 * self.coverage[band]:.0f} % in its {band} % band" for band in sorted(self.coverage)]
+        inside = f"{', '.join(shares[:-1])} and {shares[-1]}"
         return [
             f"Predicting each of {self.n} observations from the others, the model explains {share} of their variation"
             f" (R² {self.r2:.2f}).",
-            f"Of the observations {', '.join(shares)}.",
+            f"What was observed lies as follows: {inside}.",
         ]
 
     def __str__(self) -> str:

@@ -65,7 +65,7 @@ class Explanation:
         if not self.weight or self.factor is None or abs(self.factor / self.weight - 1.0) < 1e-3:
             return []
         return [
-            f"what is believed beforehand, and failures nearby, make its promise count {_percent(self.factor)} in all"
+            f"failures nearby, or what was believed beforehand, make its promise count {_percent(self.factor)} in all"
         ]
 
 

@@ -25,7 +25,7 @@ from ccgbo.errors import ParamsError, TellError
 from ccgbo.records import Event, Trial
 from ccgbo.space import Space
 from ccgbo.space.change import Change
-from ccgbo.text import is_nothing, valid
+from ccgbo.text import count, is_nothing, valid
 
 CHANGE_SPACE = "change space"  # the action of an event
 REMOVED = "removed"  # the attribute with values of parameters that the space has no more
@@ -141,6 +141,24 @@ def carry_over(trial: Trial, change: Change) -> Trial:
     params = change.apply({**removed, **trial.params})
     removed = {name: value for name, value in {**removed, **change.removed(trial.params)}.items() if name not in params}
     return annotate(replace(trial, params=params), {REMOVED: removed or None})
+
+
+def consequences(change: Change, trials: Iterable[Trial]) -> list[str]:
+    """Which trials are no points of a changed space, and what that means for them, a plain sentence each."""
+    beyond: list[int] = []
+    lines = []
+    for trial in trials if not change.nothing else ():
+        params = carry_over(trial, change).params
+        problem = change.space.place_rows([params])[1][0]
+        if problem is not None:
+            lines.append(f"trial {trial.id} has no place in it and leaves the model: {problem}")
+        elif change.space.outside(params) is not None:
+            beyond.append(trial.id)
+    if beyond:
+        ids = ", ".join(map(str, beyond))
+        are = "lies" if len(beyond) == 1 else "lie"
+        lines.append(f"{count(len(beyond), 'trial')} {are} outside and count as before: {ids}.")
+    return lines
 
 
 # -- attributes

@@ -484,7 +484,7 @@ def test_a_run_stops_when_little_is_left_to_gain(tmp_path: Path) -> None:
 def test_the_initial_design_is_never_cut_short_for_want_of_gain() -> None:
     opt = ccgbo.Optimizer(SPACE, seed=0, n_initial=8)
     result = quiet(MemorySource(opt, 30), lambda x, y: 1.0 + 1e-9 * x, stop_when_gain_below=1.0)  # noqa: ARG005
-    assert len(result.trials) == 8 + 3
+    assert len(result.trials) == 8 + 5
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])

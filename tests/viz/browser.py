@@ -11,6 +11,7 @@ from typing import Any
 
 from .conftest import wait_for
 
+AXE = Path(__file__).parent / "data" / "axe.min.js"  # of npm, MPL-2.0, for these tests only
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -95,6 +96,26 @@ class Browser:
         while (found := self.js(LAYOUT_FAULTS)) and time.monotonic() < until:
             time.sleep(0.1)
         return list(found)
+
+    def scheme(self, name: str) -> None:
+        """The colours that the reader's system prefers: "light" or "dark"."""
+        features = [{"name": "prefers-color-scheme", "value": name}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def barriers(self) -> list[str]:
+        """What keeps people with a keyboard, a screen reader or weak eyes out, by axe-core: serious and critical."""
+        if not self.js("'axe' in window"):
+            self.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
+        found = self.driver.execute_async_script(
+            "const done = arguments[arguments.length - 1]; axe.run(document).then(done, (e) => done(String(e)))"
+        )
+        assert isinstance(found, dict), found
+        return [
+            f"{v['id']}: {node['target']} {node['failureSummary']}"
+            for v in found["violations"]
+            if v["impact"] in ("serious", "critical")
+            for node in v["nodes"]
+        ]
 
     def complaints(self) -> list[str]:
         """What the console said that is worse than information, since the last time."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import pytest
@@ -21,6 +21,9 @@ matplotlib.use("Agg")
 
 from ccgbo import Float, Int, Optimizer
 from ccgbo.study import Study
+
+if TYPE_CHECKING:
+    from .browser import Browser
 
 MIXED = {
     "rate": Float(1e-5, 1.0, log=True),
@@ -136,6 +139,30 @@ def serving(path: Path, *, token: str | None = "the-token", local: bool = True) 
 def dashboard(study_path: Path) -> Iterator[Client]:
     with serving(study_path) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    from .browser import chromium
+
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def shown(page: Browser, study_path: Path) -> Iterator[tuple[Browser, Path]]:
+    """The dashboard of a study in the browser; at the end the console must have had nothing to complain about."""
+    with serving(study_path) as client:
+        page.resize(1400)
+        page.complaints()
+        page.open(client.address)
+        page.says("#live", "live")
+        page.says(".tiles", "12")
+        try:
+            yield page, study_path
+            assert page.complaints() == []
+        finally:
+            page.open("about:blank")
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 30.0) -> Any:

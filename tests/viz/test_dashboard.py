@@ -33,19 +33,31 @@ ADDRESSES = [
     "/api/study?study=net",
     "/api/analysis?study=net",
     "/api/reproduction?study=net",
+    "/api/space?study=net",
+    "/api/export?study=net",
     "/nothing",
 ]
-CHANGES = {
+CHANGES: dict[str, Any] = {
     "/api/ask": {"study": "net"},
     "/api/tell": {"study": "net", "trial": 13, "value": 0.5},
     "/api/fail": {"study": "net", "trial": 13},
+    "/api/amend": {"study": "net", "trial": 0, "value": 0.5},
+    "/api/drop": {"study": "net", "trial": 0},
+    "/api/restore": {"study": "net", "trial": 0},
+    "/api/abandon": {"study": "net", "trial": 13},
+    "/api/release": {"study": "net", "trial": 13},
+    "/api/annotate": {"study": "net", "trial": 13, "note": "x"},
+    "/api/enqueue": {"study": "net", "params": {"rate": 0.01, "layers": 2, "kind": "tanh", "dropout": 0.1}},
+    "/api/change": {"study": "net", "parameters": {"layers": {"high": 9}}},
+    "/api/import?study=net&name=a.csv": b"id,value\n13,0.5\n",
 }
 POINT = {"rate": 0.01, "layers": 2, "kind": "tanh", "dropout": 0.1}
 
 
-def states(path: Path) -> list[str]:
+def states(path: Path) -> list[Any]:
+    """All that a request could change."""
     with Study(path) as study:
-        return [trial.state for trial in study.trials]
+        return [*(trial.to_dict() for trial in study.trials), repr(study.space), *study.log()]
 
 
 # -- looking
@@ -157,7 +169,7 @@ def test_a_study_that_is_not_there_or_was_deleted_is_not_found(dashboard: Client
 
 def test_ask_tell_and_fail_are_in_the_file(dashboard: Client, study_path: Path) -> None:
     status, asked = dashboard.post("/api/ask", {"study": "net"})
-    assert (status, asked) == (200, {"trial": 14, "state": "pending"})
+    assert (status, asked) == (200, {"trials": [14]})
     assert dashboard.post("/api/tell", {"study": "net", "trial": 13, "value": 0.75})[0] == 200
     assert dashboard.post("/api/fail", {"study": "net", "trial": 14, "reason": "spilt"})[0] == 200
     assert dashboard.post("/api/tell", {"study": "net", "params": POINT, "value": -1})[1]["trial"] == 15
@@ -327,12 +339,13 @@ def test_no_address_reads_outside_the_study_file(dashboard: Client, study_path: 
         for path in (f"/assets/{name}", f"/{name}", f"/assets/views.js/{name}"):
             status, _, text = dashboard.request("GET", path)
             assert (status, "SECRET" in text or "import " in text) == (404, False), path
-        for path in ("/api/study", "/api/pulse", "/api/analysis", "/api/reproduction"):
+        for path in ("/api/study", "/api/pulse", "/api/analysis", "/api/reproduction", "/api/space", "/api/export"):
             status, _, text = dashboard.request("GET", f"{path}?study={name}")
             assert (status, "SECRET" in text) == (404, False), name
     for name in ("other", str(other), "../other.db"):
         assert dashboard.get(f"/api/study?study={name}")[0] == 404
         assert dashboard.post("/api/ask", {"study": name})[0] == 404
+        assert dashboard.post(f"/api/import?study={name}&name=a.csv", b"id,value\n")[0] == 404
 
 
 def test_loopback_is_told_from_the_rest() -> None:
@@ -452,7 +465,7 @@ def test_another_user_of_this_machine_neither_reads_nor_changes_a_study(
         assert (seen.stdout.splitlines(), seen.stderr) == (answers, "")
     finally:
         stop(process)
-    assert states(study_path)[13] == state
+    assert states(study_path)[13]["state"] == state
 
 
 def test_the_browser_is_sent_to_a_private_file_since_its_arguments_are_public(

@@ -16,7 +16,7 @@ from ccgbo.storage import delete_study
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.serve import doorway
 
-from .browser import Browser, chromium
+from .browser import Browser
 from .conftest import MIXED, run, score, serving, wait_for
 from .test_dashboard import start, stop
 from .test_report import BOLD, HOSTILE, LABELS, hostile_study
@@ -24,28 +24,6 @@ from .test_report import BOLD, HOSTILE, LABELS, hostile_study
 pytestmark = pytest.mark.heavy
 
 TAB, ENTER, SPACE, ESCAPE = "\ue004", "\ue007", " ", "\ue00c"
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def shown(page: Browser, study_path: Path) -> Iterator[tuple[Browser, Path]]:
-    """The dashboard of a study in the browser; at the end the console must have had nothing to complain about."""
-    with serving(study_path) as client:
-        page.resize(1400)
-        page.complaints()
-        page.open(client.address)
-        page.says("#live", "live")
-        page.says(".tiles", "12")
-        try:
-            yield page, study_path
-            assert page.complaints() == []
-        finally:
-            page.open("about:blank")
 
 
 def completed(page: Browser) -> int:

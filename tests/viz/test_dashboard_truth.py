@@ -102,7 +102,7 @@ def test_a_dashboard_that_was_there_first_sees_runs_that_come_and_go_and_takes_p
         for n in (2, 5):
             subprocess.run([*evaluate, "-n", str(n), "--", "echo", "{x}"], check=True, capture_output=True)
             assert trials() == ["complete"] * n
-            trial = client.post("/api/ask", {"study": "net"})[1]["trial"]
+            trial = client.post("/api/ask", {"study": "net"})[1]["trials"][0]
             assert trials() == ["complete"] * n + ["pending"]
             assert client.post("/api/tell", {"study": "net", "trial": trial, "value": 0.5})[0] == 200
             assert trials() == ["complete"] * (n + 1)

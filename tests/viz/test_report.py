@@ -96,7 +96,7 @@ def test_hostile_text_cannot_end_the_data_nor_fill_the_template(tmp_path: Path) 
     data = embedded(html)
     assert [p["name"] for p in data["study"]["parameters"]] == HOSTILE[:2]
     assert data["study"]["name"] == HOSTILE[3]
-    assert len(re.findall(r"<script\b", html)) == 7  # the data and the six of ours
+    assert len(re.findall(r"<script\b", html)) == 8  # the data and the seven of ours
     assert inline_json({"a": "</script><!--\u2028"}) == '{"a":"\\u003c/script>\\u003c!--\\u2028"}'
     assert fill("a {{x}} b {{y}}", {"x": "{{y}}", "y": "1"}) == "a {{y}} b 1"
 

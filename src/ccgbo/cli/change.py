@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ import click
 
 from ccgbo.cli.studies import FILE, study_arguments
 from ccgbo.cli.values import ASSIGNMENT, assignments, pairs
-from ccgbo.records import Trial
-from ccgbo.revisions import carry_over
-from ccgbo.space import Change, change_space, load_space
+from ccgbo.revisions import consequences
+from ccgbo.space import change_space, load_space
+from ccgbo.storage import Place
 from ccgbo.study import Study
-from ccgbo.text import count, printable
+from ccgbo.text import printable
 
 RENAMED = "OLD=NEW"
 
@@ -28,7 +27,7 @@ RENAMED = "OLD=NEW"
 @click.option("--marginal", metavar="NAME", multiple=True, help="A removed parameter: what it did counts as noise.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
 def change(
-    file: Path,
+    file: Place,
     name: str | None,
     space_file: Path,
     defaults: tuple[str, ...],
@@ -55,25 +54,7 @@ def change(
             "marginal": marginal,
         }
         made = change_space(old, new, **said) if dry_run else study.change_space(new, **said)
-    for sentence in [*made.describe(), *_consequences(made, trials)] or ["the space is that of the study already."]:
+    for sentence in [*made.describe(), *consequences(made, trials)] or ["the space is that of the study already."]:
         click.echo(printable(sentence))
     if dry_run and not made.nothing:
         click.echo("nothing was changed: this was a dry run.")
-
-
-def _consequences(change: Change, trials: Iterable[Trial]) -> list[str]:
-    """Which trials are no points of the new space, and what that means for them."""
-    beyond: list[int] = []
-    lines = []
-    for trial in trials if not change.nothing else ():
-        params = carry_over(trial, change).params
-        problem = change.space.place_rows([params])[1][0]
-        if problem is not None:
-            lines.append(f"trial {trial.id} has no place in it and leaves the model: {problem}")
-        elif change.space.outside(params) is not None:
-            beyond.append(trial.id)
-    if beyond:
-        ids = ", ".join(map(str, beyond))
-        are = "lies" if len(beyond) == 1 else "lie"
-        lines.append(f"{count(len(beyond), 'trial')} {are} outside and count as before: {ids}.")
-    return lines

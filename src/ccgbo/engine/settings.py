@@ -209,9 +209,8 @@ def suited(settings: Settings, d: int) -> Settings:
     changes: dict[str, Any] = {name: getattr(MANY, name) for name in left}
     if "acquisition" in left:
         filled = FULL_CREDIT | {"credit_when": "always"}
-        changes["credit"] = replace(
-            settings.credit, **{name: None for name, value in filled.items() if getattr(settings.credit, name) == value}
-        )
+        again: dict[str, Any] = {k: None for k, v in filled.items() if getattr(settings.credit, k) == v}
+        changes["credit"] = replace(settings.credit, **again)
     return replace(settings, n_initial=settings.initial_size(d), adapt=False, **changes)
 
 

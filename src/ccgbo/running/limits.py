@@ -17,7 +17,7 @@ from ccgbo.running.sources import Source, Tally, is_better
 from ccgbo.space.numeric import is_finite, is_number
 from ccgbo.validation import whole_number
 
-AHEAD, IN_A_ROW = 10, 3  # evaluations whose gain is asked for; outcomes in a row after which it must be too little
+AHEAD, IN_A_ROW = 10, 5  # evaluations whose gain is asked for; outcomes in a row after which it must be too little
 ALIKE = 5  # first trials of a run that all fail the same way end it
 DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(s|sec|min|m|h|d)?\s*")
 SECONDS = {"s": 1.0, "sec": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -69,7 +69,7 @@ class GainBelow:
     """Whether more evaluations are worth their while.
 
     A model can err about that, most of all a young one: it is asked only once there is more than the initial design,
-    and must say so after three outcomes in a row, of the expected gain and of what is gained in one of ten cases.
+    and must say so after five outcomes in a row, of the expected gain and of what is gained in one of ten cases.
     """
 
     def __init__(self, least: Any, source: Source) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 
 from ccgbo.errors import MissingExtraError
-from ccgbo.storage.address import Address, place_at
+from ccgbo.storage.address import Address, Place, place_at
 from ccgbo.storage.base import Store, StudyInfo, Unit, View
 from ccgbo.storage.rows import StudyRow, TrialRow
 from ccgbo.storage.schema import SCHEMA_VERSION
@@ -28,6 +28,7 @@ from ccgbo.storage.sqlite import SQLiteStore
 __all__ = [
     "SCHEMA_VERSION",
     "Address",
+    "Place",
     "SQLiteStore",
     "Store",
     "StudyInfo",

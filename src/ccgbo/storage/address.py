@@ -49,7 +49,10 @@ class Address(os.PathLike[str]):
         return str(self)
 
 
-def place_at(given: str | os.PathLike[str]) -> Path | Address:
+Place = Path | Address
+
+
+def place_at(given: str | os.PathLike[str]) -> Place:
     """The file or the database that a text means."""
     text = os.fspath(given)
     if isinstance(text, str) and text.lower().startswith(SCHEMES):
@@ -59,6 +62,11 @@ def place_at(given: str | os.PathLike[str]) -> Path | Address:
             "path must be a text where it is the address of a database: a Path drops one of its slashes."
         )
     return Path(text)
+
+
+def is_well_formed(full: str) -> bool:
+    """Whether it is clear what is a password: libpq takes the first @ for the end of it, a user may mean the last."""
+    return _PARTS.fullmatch(full) is not None
 
 
 def without_secrets(full: str) -> str:

@@ -16,11 +16,10 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from ccgbo.records import Direction, Event, Trial
-from ccgbo.storage.address import Address
+from ccgbo.storage.address import Place
 from ccgbo.storage.rows import StudyRow, TrialRow
 
 T = TypeVar("T")
@@ -142,7 +141,7 @@ class Store(Protocol):
         """What messages call it; never with a password."""
 
     @property
-    def path(self) -> Path | Address:
+    def path(self) -> Place:
         """What opens it again."""
 
     def names(self) -> list[str]:

@@ -27,7 +27,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ccgbo.errors import StorageError
-from ccgbo.storage.address import Address
+from ccgbo.storage.address import Address, is_well_formed
 
 Connection = psycopg.Connection[dict[str, Any]]
 T = TypeVar("T")
@@ -73,13 +73,12 @@ class Server:
         self._lock = threading.RLock()
         self._closed = False
         self._pool: ConnectionPool[Connection] | None = None
-        try:
-            given = conninfo_to_dict(os.fspath(address))
-        except psycopg.Error:  # its message would quote the address
+        given = _parameters(os.fspath(address))
+        if given is None:
             raise StorageError(
                 f"path must be an address such as postgresql://user@host/database, got {str(address)!r}, which cannot "
                 "be read: characters such as @ / : in a name or password are written %40 %2F %3A."
-            ) from None
+            )
         self._parameters: dict[str, Any] = DEFAULTS | {k: v for k, v in given.items() if v is not None}
         _servers.add(self)
 
@@ -227,6 +226,14 @@ class Server:
         if self._pool is not None:
             _of_the_parent.append(self._pool)
             self._pool = None
+
+
+def _parameters(address: str) -> dict[str, Any] | None:
+    """What an address says, or None; libpq's own message would quote it."""
+    try:
+        return conninfo_to_dict(address) if is_well_formed(address) else None
+    except psycopg.Error:
+        return None
 
 
 def said(error: psycopg.Error) -> str:

@@ -9,6 +9,8 @@ from ccgbo.storage import StudyRow, View
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.study.definition import Definition, follow, unpack
 
+Times = tuple[float, float | None]  # asked, told: seconds since 1970
+
 
 class Copy:
     """What this process knows of a study. The methods that take a view run within a step on the store."""
@@ -30,6 +32,7 @@ class Copy:
     def forget(self) -> None:
         """Start again from the store: what is here may be ahead of it."""
         self._trials: dict[int, Trial] = {}
+        self._times: dict[int, Times] = {}
         self._completion_order: dict[int, int] = {}  # place of each outcome in the order they were told
         self._revision = -1  # of the store, as far as it was read
         self._optimizer: Optimizer | None = None
@@ -42,6 +45,11 @@ class Copy:
     def trials(self, view: View) -> tuple[Trial, ...]:
         self._refresh(view)
         return tuple(self._trials.values())
+
+    def times(self, view: View) -> dict[int, Times]:
+        """When each trial was asked and when it got its outcome."""
+        self._refresh(view)
+        return dict(self._times)
 
     def optimizer(self, view: View) -> Optimizer:
         """The optimizer as it stands; whoever changes it changes the store in the same step, or calls ``forget``."""
@@ -69,6 +77,7 @@ class Copy:
             changed = view.changes(self._revision)
             self._trials.update((r.trial.id, r.trial) for r in changed)
             self._trials = dict(sorted(self._trials.items()))
+            self._times.update((r.trial.id, (r.asked_at, r.told_at)) for r in changed)
             self._completion_order.update(
                 (r.trial.id, r.completion_order) for r in changed if r.completion_order is not None
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from ccgbo.diagnosis import Diagnosis, Gain
@@ -22,8 +21,8 @@ from ccgbo.records import (
     Trial,
 )
 from ccgbo.space import Space
-from ccgbo.storage import Address, Store, StudyRow, TrialRow, View
-from ccgbo.study.copy import Copy
+from ccgbo.storage import Place, Store, StudyRow, TrialRow, View
+from ccgbo.study.copy import Copy, Times
 from ccgbo.study.definition import Definition
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class StudyReader(BestTrial):
     # -- what the study is
 
     @property
-    def path(self) -> Path | Address:
+    def path(self) -> Place:
         """The file, or the address of the database; it opens the study again, and its text has no password."""
         return self._store.path
 
@@ -66,6 +65,10 @@ class StudyReader(BestTrial):
     def trials(self) -> tuple[Trial, ...]:
         """Every trial, as the file has it now."""
         return self._read(self._copy.trials)
+
+    def times(self) -> dict[int, Times]:
+        """When each trial was asked and when it got its outcome, None before, in seconds since 1970; by id."""
+        return self._read(self._copy.times)
 
     def records(self) -> list[TrialRow]:
         """Every trial with its times and its worker."""

@@ -19,7 +19,6 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
 
 from ccgbo.errors import MissingExtraError
 from ccgbo.frames import PREFIX
@@ -182,7 +181,9 @@ def read_excel(data: bytes, known: Set[str]) -> list[Any]:
             book = excel.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
             sheet = book[SHEET] if SHEET in book.sheetnames else book.worksheets[0]
             return list(_rows(sheet.iter_rows(values_only=True), known))
-    except (BadZipFile, KeyError, IndexError, excel.utils.exceptions.InvalidFileException) as error:
+    except ValueError:
+        raise
+    except Exception as error:  # zip, XML and openpyxl have many ways to say that a file is damaged
         raise ValueError(f"it is no workbook ({error})") from None
 
 

@@ -65,9 +65,7 @@ class StudyTeller(StudyReader):
         outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
         said = attributes_of(note, tags, attributes)
         if not isinstance(trial, Mapping):
-            return self._write(
-                lambda unit: tell(unit, self._copy.space(unit), trial, outcome, params, said), scope="trials"
-            )
+            return self._write(lambda unit: tell(unit, self._copy.space(unit), trial, outcome, params, said), "trials")
         if params is not None:
             raise TellError(f"params must be None where trial is a point itself, got {params!r}.")
         point = trial

@@ -30,6 +30,7 @@ from ccgbo.space import Space
 from ccgbo.surrogate.base import Paths
 from ccgbo.viz.axes import Axis, axis_of
 
+ENOUGH = 8  # values below which none is said to be far off
 REFIT_GROWTH = 1.25  # a replay refits when the observations have grown by this factor
 REFIT_LIMIT = 300  # and keeps the last fit beyond this many: later ones change little and cost O(n^3) each
 
@@ -106,14 +107,14 @@ class ModelView:
         self.base: BoundAcquisition = proposal.base
         self.weighted: BoundAcquisition = proposal.weighted
         self.iteration, self._credit, self._rng = state.t, proposal.credit, opt.generator()
-        self._observations, self._sign = opt.observations, 1.0 if opt.direction == "maximize" else -1.0
+        self.observations, self._sign = opt.observations, 1.0 if opt.direction == "maximize" else -1.0
 
     # -- the observations
 
     @cached_property
     def trials(self) -> list[Trial]:
         """The trial behind each of the n observations in the model."""
-        return [self._observations[row] for row in self.model.rows]
+        return [self.observations[row] for row in self.model.rows]
 
     @cached_property
     def observed(self) -> tuple[Array, Array]:
@@ -127,12 +128,19 @@ class ModelView:
 
     @cached_property
     def window(self) -> tuple[float, float]:
-        """The range of values worth showing: what was told, and a little around it.
+        """The range of values worth showing: what was told, without far-off bad values, and a little around it.
 
         Where tails are drawn in (``outcome_transform="robust"``) the model's belief far from the data is wide beyond
         any use.
         """
         low, high = float(self.values.min()), float(self.values.max())
+        if len(self.values) >= ENOUGH:
+            first, third = (float(q) for q in np.quantile(self.values, [0.25, 0.75]))
+            reach = 1.5 * (third - first)
+            if reach > 0.0 and self._sign > 0:
+                low = max(low, first - reach)
+            elif reach > 0.0:
+                high = min(high, third + reach)
         margin = 0.15 * (high - low) or 0.1 * abs(high) or 1.0
         return low - margin, high + margin
 
@@ -226,12 +234,16 @@ class ModelView:
         return self.at_units(snapped), hidden
 
     def _centre(self, names: Sequence[str], through: Mapping[str, Any] | None) -> Array:  # (d,)
-        """The best predicted observation in which the parameters looked at are active, or the point given."""
+        """The best predicted observation in which the parameters looked at are active, or the point given.
+
+        Of one that lies outside the space the point of the space beside it.
+        """
         if through is not None:
             return self.space.encode(through)
         for i in np.argsort(-self.model.mean, kind="stable"):
             if all(name in self.trials[i].params for name in names):
-                return self.space.encode(self.trials[i].params)
+                centre: Array = self.space.snap(self.space.place_rows([self.trials[i].params])[0])[0]
+                return centre
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -17,12 +17,15 @@ import numpy as np
 
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import CcgboError, SpaceError
-from ccgbo.records import Direction, Trial, best_of
+from ccgbo.records import Direction, Event, Trial, best_of
 from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
 from ccgbo.versions import versions
+from ccgbo.viz.advice import advice_payload
 from ccgbo.viz.axes import Axis, labels_of
 from ccgbo.viz.importance import importance
+from ccgbo.viz.log import log_payload
 from ccgbo.viz.model_view import Layers, ModelView, Source, optimizer_of, replay_credits
+from ccgbo.viz.numbers import numbers_list, short_number
 from ccgbo.viz.story import credit_story
 
 GRIDS = {600: (61, 33), 2000: (31, 21), math.inf: (31, 15)}  # points of slices and maps, by observations at most
@@ -46,6 +49,8 @@ def study_payload(
     trials: Sequence[Trial],
     *,
     show: Sequence[Trial] | None = None,  # those of the trials that are wanted; all of them if None
+    times: Mapping[int, tuple[float, float | None]] | None = None,  # when asked and when told, where that is known
+    log: Sequence[Event] = (),
 ) -> dict[str, Any]:
     """What is known without a model. A categorical's values are indices of its choices, as they are drawn."""
     best, shown = best_of(trials, direction), trials if show is None else show
@@ -61,9 +66,23 @@ def study_payload(
             "error": {t.id: t.error for t in shown if t.error},
             "reason": {t.id: t.reason for t in shown if t.error},
             "why": {t.id: str(t.explanation) for t in shown if t.explanation and t.explanation.mean is not None},
+            "dropped": {t.id: True for t in shown if t.dropped},
+            "readings": {t.id: list(t.readings) for t in shown if t.readings},
+            "standard_error": {t.id: math.sqrt(t.noise_variance) for t in shown if t.noise_variance is not None},
+            "note": {t.id: t.attributes["note"] for t in shown if t.attributes.get("note")},
+            "tags": {t.id: t.attributes["tags"] for t in shown if t.attributes.get("tags")},
             "at": [_column(key, p, shown) for key, p in space.items()],
+            "outside": {t.id: why for t in shown if (why := space.outside(t.params)) is not None},
+            "asked_at": [_moment(times, t, 0) for t in shown],
+            "told_at": [_moment(times, t, 1) for t in shown],
         },
+        "log": log_payload(log),
     }
+
+
+def _moment(times: Mapping[int, tuple[float, float | None]] | None, trial: Trial, which: int) -> float | None:
+    at = times.get(trial.id, (None, None))[which] if times else None
+    return None if at is None else round(at, 1)
 
 
 def _column(name: str, p: Parameter, trials: Sequence[Trial]) -> list[float | None]:
@@ -74,7 +93,8 @@ def _column(name: str, p: Parameter, trials: Sequence[Trial]) -> list[float | No
 
 
 def _parameter(name: str, p: Parameter) -> dict[str, Any]:
-    out: dict[str, Any] = {"name": name, "searched": p.size != 1, "conditional": p.active_if is not None}
+    condition = None if p.active_if is None else {parent: list(values) for parent, values in p.active_if.items()}
+    out: dict[str, Any] = {"name": name, "searched": p.size != 1, "active_if": condition}
     if isinstance(p, Categorical):
         return out | {"type": "categorical", "choices": list(p.choices), "labels": labels_of(p)}
     kind = "int" if isinstance(p, Int) else "float"
@@ -100,6 +120,8 @@ def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
         return
     first = _credits(view)
     yield first
+    first |= advice_payload(opt, view)
+    yield first
     views, n = _views(view), len(view.trials)
     del view  # its model need not lie in memory beside those of the past
     yield first | views | {"over_time": _over_time(opt, n)}
@@ -111,7 +133,7 @@ def _views(view: ModelView) -> dict[str, Any]:
     along, across = next(grids for most, grids in GRIDS.items() if n <= most)
     pairs = islice(_pairs(view, list(shares)), MAPS)
     return {
-        "importance": [[name, _short(value, 4)] for name, value in shares.items()],
+        "importance": [[name, short_number(value, 4)] for name, value in shares.items()],
         "slices": [_slice(view, name, along) for name in list(shares)[:12] if _has(view, name)],
         "maps": [_map(view, x, y, across) for x, y in pairs],
     }
@@ -123,23 +145,32 @@ def _credits(view: ModelView) -> dict[str, Any]:
     mean, std = view.observed
     return {
         "n": len(view.trials),
-        "of": sum(t.state == "complete" for t in view.every_trial),
+        "of": len(view.observations),
         "iteration": view.iteration,
         "acts": view.acts,
-        "proxy": _short(view.proxy),
+        "proxy": short_number(view.proxy),
         "credits": {
             "id": [t.id for t in view.trials],
-            "credit": _list(view.credits, 4),
-            "score": _list(view.scores.raw, 4),
-            "mean": _list(mean),
-            "std": _list(std, 3),
+            "credit": numbers_list(view.credits, 4),
+            "score": numbers_list(view.scores.raw, 4),
+            "mean": numbers_list(mean),
+            "std": numbers_list(std, 3),
         },
-        "recommended": {"id": view.trials[best].id, "mean": _short(float(mean[best])), "std": _short(float(std[best]))},
+        "recommended": {
+            "id": view.trials[best].id,
+            "mean": short_number(float(mean[best])),
+            "std": short_number(float(std[best])),
+        },
         "story": {
             "headline": story.headline,
             "strength": story.strength,
             "chapters": [
-                {"id": c.trial_id, "value": _short(c.value), "credit": _short(c.credit, 4), "because": list(c.because)}
+                {
+                    "id": c.trial_id,
+                    "value": short_number(c.value),
+                    "credit": short_number(c.credit, 4),
+                    "because": list(c.because),
+                }
                 for c in story.chapters
             ],
         },
@@ -161,22 +192,24 @@ def _slice(view: ModelView, name: str, m: int) -> dict[str, Any]:
     cut = view.slice(name, m=m)
     low, high = view.window
     reach = high - low  # the plot shows the window: far beyond it no line can be seen
-    band = {name: _list(np.clip(getattr(cut.layers, name), low - reach, high + reach)) for name in ("low", "high")}
-    return {"x": _axis(cut.x), "layers": _layers(cut.layers) | band, "window": [_short(low), _short(high)]}
+    band = {
+        name: numbers_list(np.clip(getattr(cut.layers, name), low - reach, high + reach)) for name in ("low", "high")
+    }
+    return {"x": _axis(cut.x), "layers": _layers(cut.layers) | band, "window": [short_number(low), short_number(high)]}
 
 
 def _map(view: ModelView, x: str, y: str, m: int) -> dict[str, Any]:
     cut = view.map(x, y, m=m)
-    colors = {name: _list(ends) for name, ends in view.colors.items()}
+    colors = {name: numbers_list(ends) for name, ends in view.colors.items()}
     return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers), "colors": colors}
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    return {"name": axis.name, "at": _list(axis.at), "labels": axis.labels, "log": axis.log}
+    return {"name": axis.name, "at": numbers_list(axis.at), "labels": axis.labels, "log": axis.log}
 
 
 def _layers(layers: Layers) -> dict[str, Any]:
-    return {name: _list(getattr(layers, name), 4) for name in ("mean", "std", "credit", "base", "weighted")}
+    return {name: numbers_list(getattr(layers, name), 4) for name in ("mean", "std", "credit", "base", "weighted")}
 
 
 def _over_time(source: Source, n: int) -> dict[str, Any]:
@@ -191,7 +224,7 @@ def _over_time(source: Source, n: int) -> dict[str, Any]:
         "id": [history.trial_ids[row] for row in rows],
         "of": len(history.trial_ids),
         "after": history.after.tolist(),
-        "credit": _list(history.credits[rows], 2),
+        "credit": numbers_list(history.credits[rows], 2),
     }
 
 
@@ -236,15 +269,3 @@ def reproduction(space: Space, direction: Direction, settings: Settings, name: s
 
 def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
-
-
-def _short(value: float, digits: int = 6) -> float | None:
-    """A number with few digits, or None where JSON has none for it."""
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
-
-
-def _list(values: Any, digits: int = 6) -> Any:
-    array = np.asarray(values, dtype=float)
-    if array.ndim > 1:
-        return [_list(row, digits) for row in array]
-    return [_short(float(v), digits) for v in array]

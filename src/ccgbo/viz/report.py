@@ -15,8 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import StorageError
 from ccgbo.files import replacing
+from ccgbo.records import Event
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.model_view import Source, optimizer_of
@@ -41,7 +43,8 @@ def report_html(source: Source, *, title: str | None = None) -> str:
     name, file = _whereabouts(source) if hasattr(source, "path") else ("optimization", None)
     data = {
         "title": title or name,
-        "study": study_payload(name, opt.space, opt.direction, opt.trials),
+        "file": file,
+        "study": study_payload(name, opt.space, opt.direction, opt.trials, times=_times(source), log=_log(source, opt)),
         "analysis": analysis_payload(opt),
         "reproduction": reproduction(opt.space, opt.direction, opt.settings, name, file),
     }
@@ -59,7 +62,18 @@ def report_html(source: Source, *, title: str | None = None) -> str:
 
 def _whereabouts(study: Any) -> tuple[str, str]:
     """A study's name, and the name of its file: the folder is nobody's business."""
-    return study.name, Path(study.path).name
+    return study.name, study.path.name
+
+
+def _times(source: Any) -> dict[int, tuple[float, float | None]] | None:
+    """When trials were asked and told, which a study knows."""
+    return source.times() if hasattr(source, "times") else None
+
+
+def _log(source: Any, opt: Optimizer) -> list[Event]:
+    """Of a study the whole one: its optimizer has only what it was told itself."""
+    found: list[Event] = source.log() if hasattr(source, "log") else opt.log()
+    return found
 
 
 def inline_json(data: Any) -> str:

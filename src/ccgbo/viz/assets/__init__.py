@@ -3,7 +3,25 @@
 from functools import cache
 from importlib.resources import files
 
-VIEWS = ("plotly-cartesian.min.js", "base.js", "plots.js", "table.js", "views.js")  # scripts, in the order they need
+VIEWS = (  # scripts, in the order they need
+    "plotly-cartesian.min.js",
+    "base.js",
+    "plots.js",
+    "run_plots.js",
+    "advice.js",
+    "table.js",
+    "log.js",
+    "views.js",
+)
+BENCH = (  # and work by hand
+    "requests.js",
+    "fields.js",
+    "pending.js",
+    "editor.js",
+    "space_form.js",
+    "sheet.js",
+    "bench.js",
+)
 
 
 @cache

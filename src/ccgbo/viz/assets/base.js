@@ -72,6 +72,16 @@ const ccgbo = (() => {
     return Array.from({ length: Math.min(ids.length, most) }, (_, k) => ids[Math.floor(k * step)]);
   }
 
+  // Hand a file to whoever looks at the page.
+  function download(name, blob) {
+    const link = el("a", { download: name });
+    link.href = URL.createObjectURL(blob);
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
   // -- the data, looked up by trial
 
   class Data {
@@ -89,9 +99,37 @@ const ccgbo = (() => {
         ])
       );
     }
+    // The evaluations that count: told, not dropped, and points of the space.
     complete() {
-      this.told = this.told || this.trials.id.filter((_, i) => this.trials.state[i] === "complete");
+      this.told = this.told || this.trials.id.filter((id, i) => this.trials.state[i] === "complete" && this.trials.value[i] !== null && this.mark(id) === "");
       return this.told;
+    }
+    state(id) {
+      return this.trials.state[this.row.get(id)];
+    }
+    // Why a trial is out of the model although it is on record.
+    mark(id) {
+      return this.trials.dropped[id] ? "dropped" : id in this.trials.outside ? "outside" : "";
+    }
+    // Told, but out of the model.
+    apart() {
+      return this.trials.id.filter((id, i) => this.trials.state[i] === "complete" && this.trials.value[i] !== null && this.mark(id) !== "");
+    }
+    get timed() {
+      return this.trials.asked_at.some((at) => at !== null);
+    }
+    // Values worth a closer look: far-off bad ones would squash all others. Null where there are none.
+    window() {
+      const values = this.complete().map((id) => this.value(id)).sort((a, b) => a - b);
+      if (values.length < 8) return null;
+      const at = (share) => values[Math.round(share * (values.length - 1))];
+      const [low, high, reach] = [values[0], values[values.length - 1], 1.5 * (at(0.75) - at(0.25))];
+      if (reach === 0) return null;
+      const up = this.study.direction === "maximize";
+      const limit = up ? at(0.25) - reach : at(0.75) + reach;
+      if (up ? low >= limit : high <= limit) return null;
+      const pad = 0.06 * (up ? high - limit : limit - low);
+      return up ? [limit - pad, high + pad] : [low - pad, limit + pad];
     }
     // The evaluations that plots show as dots and lines: all, or the best, the latest and every n-th of the others.
     drawn() {
@@ -123,9 +161,10 @@ const ccgbo = (() => {
       return this.names.map((name, j) => [name, j]).filter(([, j]) => this.at(j, id) !== null).map(([name, j]) => [name, this.setting(j, id)]);
     }
     hover(id) {
-      const lines = [`<b>trial ${id}</b>`, `value ${number(this.value(id))}`];
+      const mark = this.mark(id);
+      const lines = [`<b>trial ${id}</b>${mark && `, ${mark}`}`, `value ${number(this.value(id))}`];
       const credit = this.creditOf(id);
-      lines.push(credit === null ? "credit not computed yet" : `credit ${credit.toFixed(2)}`);
+      if (mark === "") lines.push(credit === null ? "credit not computed yet" : `credit ${credit.toFixed(2)}`);
       const params = this.params(id);
       for (const [name, value] of params.slice(0, 8)) lines.push(`${label(name)} = ${label(number(value))}`);
       if (params.length > 8) lines.push(`… and ${params.length - 8} more`);
@@ -136,5 +175,12 @@ const ccgbo = (() => {
     }
   }
 
-  return { Data, arrange, count, el, everyNth, fill, label, number, range, say, short };
+  // A span of time in words.
+  function duration(seconds) {
+    if (seconds < 100) return `${number(seconds, 2)} s`;
+    if (seconds < 6000) return `${Math.round(seconds / 60)} min`;
+    return seconds < 172800 ? `${number(seconds / 3600, 2)} h` : `${number(seconds / 86400, 2)} days`;
+  }
+
+  return { Data, arrange, count, download, duration, el, everyNth, fill, label, number, range, say, short };
 })();

@@ -3,7 +3,16 @@
 
 ccgbo.plots = (() => {
   const { el, everyNth, label, number, range, short } = ccgbo;
-  const BLUE = "#0072B2", RED = "#D55E00", GREEN = "#009E73", GREY = "#7b8794", INK = "#1f2933";
+  let BLUE, RED, GREEN, GREY, INK, GRID, CARD, EDGE, VEIL;  // of the scheme, light or dark
+
+  // The colours that the style sheet has now.
+  function colors() {
+    const style = getComputedStyle(document.documentElement);
+    const of = (name) => style.getPropertyValue(`--${name}`).trim();
+    [BLUE, RED, GREEN, GREY] = ["plot-blue", "plot-red", "plot-green", "plot-grey"].map(of);
+    [INK, GRID, CARD, EDGE, VEIL] = ["ink", "grid", "card", "soft", "veil"].map(of);
+    return { BLUE, RED, GREEN, GREY, INK, GRID, CARD, EDGE, VEIL };
+  }
   const LAYERS = {  // of a map: title, colours
     mean: ["predicted value", "Viridis"],
     std: ["uncertainty (standard deviation)", "Cividis"],
@@ -14,7 +23,7 @@ ccgbo.plots = (() => {
 
   // -- plots: each gives [traces, layout]
 
-  const FONT = { family: "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif", size: 12, color: INK };
+  const FONT = { family: "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif", size: 12 };
   const CONFIG = {
     displayModeBar: "hover",
     displaylogo: false,
@@ -22,16 +31,16 @@ ccgbo.plots = (() => {
   };
 
   function layout(more) {
-    const axis = { gridcolor: "#e8ebef", zeroline: false, automargin: true };
+    const axis = { gridcolor: GRID, zeroline: false, automargin: true };
     return {
-      font: FONT,
+      font: { ...FONT, color: INK },
       margin: { l: 54, r: 14, t: 30, b: 44 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       hovermode: "closest",
-      hoverlabel: { bgcolor: "#fff", bordercolor: "#9aa5b1", font: { color: INK, size: 12 } },
+      hoverlabel: { bgcolor: CARD, bordercolor: GREY, font: { color: INK, size: 12 } },
       showlegend: false,
-      modebar: { bgcolor: "rgba(255,255,255,0.85)", color: GREY, activecolor: INK },
+      modebar: { bgcolor: VEIL, color: GREY, activecolor: INK },
       ...more,
       xaxis: { ...axis, ...(more.xaxis || {}) },
       yaxis: { ...axis, ...(more.yaxis || {}) },
@@ -69,57 +78,74 @@ ccgbo.plots = (() => {
         size: credit.some((c) => c !== null) ? credit.map((c) => size(c, scale)) : size(null, scale),  // one size draws faster
         color: RED,
         opacity: 0.9,
-        line: { color: "#fff", width: 1 },
+        line: { color: CARD, width: 1 },
       },
     };
   }
 
   // Where the best value changed, and the end: the line between is the same with every evaluation in it.
-  function bestSoFar(data) {
+  function bestSoFar(data, ids, at) {
     const x = [], y = [];
-    for (const id of data.complete()) {
+    for (const id of ids) {
       const value = data.value(id);
       if (y.length && !data.better(value, y[y.length - 1])) continue;
-      x.push(id);
+      x.push(at(id));
       y.push(value);
     }
     if (x.length) {
-      x.push(data.complete()[data.complete().length - 1]);
+      x.push(at(ids[ids.length - 1]));
       y.push(y[y.length - 1]);
     }
     return { x, y };
   }
 
-  function progress(data) {
-    const ids = data.drawn();
+  // by: "trial" or "time"; scale: "near" leaves far-off values at the edge, "all" or "log"
+  function progress(data, by, scale) {
+    const time = (id) => { const at = data.trials.told_at[data.row.get(id)]; return at === null ? null : 1000 * at; };
+    const at = by === "time" ? time : (id) => id;
+    const told = by === "time" ? data.complete().filter((id) => time(id) !== null).sort((a, b) => time(a) - time(b)) : data.complete();
+    const kept = by === "time" ? new Set(told) : null;
+    const ids = kept ? data.drawn().filter((id) => kept.has(id)) : data.drawn();
+    const window = scale === "near" ? data.window() : null;
+    const beyond = (value) => window !== null && (value < window[0] || value > window[1]);
+    const edge = window === null ? 0 : 0.03 * (window[1] - window[0]);  // so that what stands there is seen whole
+    const shown = (value) => (beyond(value) ? Math.min(Math.max(value, window[0] + edge), window[1] - edge) : value);
     const credit = ids.map((id) => data.creditOf(id));
-    const failed = everyNth(data.trials.id.filter((_, i) => data.trials.state[i] === "failed"), 500);
+    const failed = everyNth(data.trials.id.filter((_, i) => data.trials.state[i] === "failed" && (by !== "time" || data.trials.told_at[i] !== null)), 500);
     const known = credit.some((c) => c !== null);
     const traces = [
-      { type: "scatter", mode: "lines", ...bestSoFar(data), line: { shape: "hv", color: BLUE, width: 2 }, hoverinfo: "skip" },
-      dots(data, ids, ids.map((id) => data.value(id)), ids),
+      { type: "scatter", mode: "lines", ...bestSoFar(data, told, at), line: { shape: "hv", color: BLUE, width: 2 }, hoverinfo: "skip" },
+      dots(data, ids.map(at), ids.map((id) => shown(data.value(id))), ids),
     ];
     traces[1].marker.color = known ? credit.map((c) => (c === null ? 0 : c)) : GREY;
     Object.assign(traces[1].marker, {
-      colorscale: "Cividis", cmin: 0, cmax: 1, showscale: known, line: { color: "#5b6672", width: 0.6 },
+      colorscale: "Cividis", cmin: 0, cmax: 1, showscale: known, line: { color: EDGE, width: 0.6 },
       colorbar: { title: { text: "credit", side: "right" }, thickness: 10, outlinewidth: 0, len: 0.9 },
     });
+    if (window !== null) traces[1].marker.symbol = ids.map((id) => (beyond(data.value(id)) ? (data.study.direction === "maximize" ? "triangle-down" : "triangle-up") : "circle"));
+    const apart = everyNth(data.apart().filter((id) => at(id) !== null && (scale !== "log" || data.value(id) > 0)), 500);
+    if (apart.length) {
+      traces.push({
+        type: "scatter", mode: "markers", x: apart.map(at), y: apart.map((id) => shown(data.value(id))), text: apart.map((id) => data.hover(id)),
+        hovertemplate: "%{text}<extra></extra>", marker: { symbol: "circle-open", color: GREY, size: 8 },
+      });
+    }
     if (failed.length) {
       traces.push({
-        type: "scatter", mode: "markers", x: failed, y: failed.map(() => 0.02), yaxis: "y2",
-        marker: { symbol: "x", color: RED, size: 7 }, hovertemplate: "trial %{x} failed<extra></extra>",
+        type: "scatter", mode: "markers", x: failed.map(at), y: failed.map(() => 0.02), yaxis: "y2", customdata: failed,
+        marker: { symbol: "x", color: RED, size: 7 }, hovertemplate: "trial %{customdata} failed<extra></extra>",
       });
     }
     const proxy = data.analysis.proxy;
-    if (ids.length && typeof proxy === "number") {
+    if (told.length && typeof proxy === "number" && !beyond(proxy)) {
       traces.push({
-        type: "scatter", mode: "lines", x: [ids[0], ids[ids.length - 1]], y: [proxy, proxy],
+        type: "scatter", mode: "lines", x: [at(told[0]), at(told[told.length - 1])], y: [proxy, proxy],
         line: { color: RED, dash: "dot", width: 1.5 }, hovertemplate: "estimated optimum %{y}<extra></extra>",
       });
     }
     return [traces, layout({
-      xaxis: { title: { text: "trial" } },
-      yaxis: { title: { text: "value" } },
+      xaxis: by === "time" ? { type: "date" } : { title: { text: "trial" } },
+      yaxis: { title: { text: "value" }, ...(scale === "log" ? { type: "log", exponentformat: "power" } : {}), ...(window ? { range: window } : {}) },
       yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true },
     })];
   }
@@ -174,16 +200,16 @@ ccgbo.plots = (() => {
       hovertemplate: "credit field %{y:.2f}<extra></extra>" });
     const acts = data.analysis.acts;
     traces.push({ ...lower, y: share(acts ? layers.weighted : layers.base), line: { color: GREEN, width: 2 }, marker: { color: GREEN, symbol: "square", size: 7 },
-      hovertemplate: `acquisition${acts ? " with credit" : ""}, share of its maximum %{y:.2f}<extra></extra>` });
+      hovertemplate: `acquisition${acts ? " with credit" : ""}, share of its highest %{y:.2f}<extra></extra>` });
     if (acts) {
       traces.push({ ...lower, y: share(layers.base), line: { color: GREEN, width: 1.2, dash: "dot" }, marker: { color: GREEN, symbol: "x", size: 6 },
-        hovertemplate: "acquisition without credit, share of its maximum %{y:.2f}<extra></extra>" });
+        hovertemplate: "acquisition without credit, share of its highest %{y:.2f}<extra></extra>" });
     }
     return [traces, layout({
       margin: { l: 48, r: 8, t: 6, b: 40 },
       xaxis: { ...axisOf(x), ...(x.labels.length ? choices(x.labels) : {}), anchor: "y2" },
       yaxis: { domain: [0.36, 1], range: cut.window },
-      yaxis2: { domain: [0, 0.28], range: [-0.06, 1.1], gridcolor: "#e8ebef", zeroline: false, tickvals: [0, 1], automargin: true },
+      yaxis2: { domain: [0, 0.28], range: [-0.06, 1.1], gridcolor: GRID, zeroline: false, tickvals: [0, 1], automargin: true },
     })];
   }
 
@@ -215,7 +241,9 @@ ccgbo.plots = (() => {
     const shown = data.study.parameters.map((p, j) => [p, j]).filter(([p]) => p.searched);
     const ids = data.drawn();
     const values = ids.map((id) => data.value(id));
-    const [low, high] = range(values);
+    const window = data.window(), [least, most] = range(values);
+    const [low, high] = window ? [Math.max(window[0], least), Math.min(window[1], most)] : [least, most];
+    const height = (value) => (high > low ? Math.min(Math.max((value - low) / (high - low), 0), 1) : 0.5);
     const order = ids.map((_, i) => i).sort((a, b) => (data.better(values[a], values[b]) ? 1 : -1));
     const bins = Math.min(8, ids.length);
     const traces = [];
@@ -234,19 +262,19 @@ ccgbo.plots = (() => {
           trace.text.push(text);
         });
         trace.x.push(shown.length, null);
-        trace.y.push(high > low ? (values[i] - low) / (high - low) : 0.5, null);
+        trace.y.push(height(values[i]), null);
         trace.text.push(text, null);
       }
       traces.push(trace);
     }
     const marks = [];
     const mark = (k, y, text) =>
-      marks.push({ x: k, y, text: short(text, 14), showarrow: false, xanchor: "left", xshift: 3, font: { size: 11 }, bgcolor: "rgba(255,255,255,0.75)" });
+      marks.push({ x: k, y, text: short(text, 14), showarrow: false, xanchor: "left", xshift: 3, font: { size: 11 }, bgcolor: VEIL });
     shown.forEach(([p], k) => {
       if (p.type === "categorical") p.labels.forEach((text, i) => mark(k, (i + 0.5) / p.labels.length, text));
       else [[0, p.low], [1, p.high]].forEach(([y, text]) => mark(k, y, number(text, 4)));
     });
-    if (ids.length) [[0, low], [1, high]].forEach(([y, text]) => mark(shown.length, y, number(text, 4)));
+    if (ids.length) [[0, low, least < low], [1, high, most > high]].forEach(([y, text, more]) => mark(shown.length, y, `${more ? (y ? "≥ " : "≤ ") : ""}${number(text, 4)}`));
     // names stand upright below their axes where there is room, and else slant to the right, away from the edge
     const widest = Math.max(...shown.map(([p]) => Math.min([...p.name].length, 14)), 5) * 7;
     const slanted = widest > (width - 84) / (shown.length + 0.2);
@@ -255,7 +283,7 @@ ccgbo.plots = (() => {
       xaxis: {
         tickangle: slanted ? 40 : 0,
         tickvals: [...shown.map((_, k) => k), shown.length], ticktext: [...shown.map(([p]) => short(p.name, 14)), "<b>value</b>"],
-        range: [-0.08, shown.length + 0.12], gridcolor: "#9aa5b1",
+        range: [-0.08, shown.length + 0.12], gridcolor: GREY,
       },
       yaxis: { visible: false, range: [-0.06, 1.06] },
       annotations: marks,
@@ -263,8 +291,9 @@ ccgbo.plots = (() => {
   }
 
   function shade(t) {
-    // Viridis from its light end to its dark end: the best are darkest
+    // Viridis from the end that is near the ground to the other: the best stand out
     const stops = [[180, 222, 44], [53, 183, 121], [33, 145, 140], [49, 104, 142], [68, 1, 84]];
+    if (matchMedia("screen and (prefers-color-scheme: dark)").matches) stops.reverse();
     const at = t * (stops.length - 1);
     const i = Math.min(Math.floor(at), stops.length - 2);
     return `rgb(${stops[i].map((c, k) => Math.round(c + (at - i) * (stops[i + 1][k] - c))).join(",")})`;
@@ -291,11 +320,17 @@ ccgbo.plots = (() => {
 
   // -- a plot that is drawn when it comes into view
 
+  const plots = new Set();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    for (const plot of plots) if (plot.last !== null) plot.set(plot.last);
+  });
+
   class Plot {
     constructor(name, kind = "", config = CONFIG) {
       this.config = config;
-      this.node = el("div", { class: `plot ${kind}`, role: "img", "aria-label": name });
-      this.make = null;
+      this.node = el("div", { class: `plot ${kind}`, role: "figure", "aria-label": name });
+      this.make = this.last = null;
+      plots.add(this);
       this.visible = this.queued = false;
       new IntersectionObserver((entries) => {
         this.visible = entries[entries.length - 1].isIntersecting;
@@ -306,7 +341,7 @@ ccgbo.plots = (() => {
       }).observe(this.node);
     }
     set(make) {
-      this.make = make;
+      this.make = this.last = make;
       this.draw();
     }
     draw() {
@@ -316,6 +351,7 @@ ccgbo.plots = (() => {
         this.queued = false;
         if (this.make === null) return;
         if (!window.Plotly) return setTimeout(() => this.draw(), 50);  // it is large and may still be loading
+        colors();
         const [traces, lay] = this.make(this.node.clientWidth);
         this.make = null;
         Plotly.react(this.node, traces, lay, this.config);
@@ -323,5 +359,5 @@ ccgbo.plots = (() => {
     }
   }
 
-  return { LAYERS, Plot, blank, importance, map, overTime, parallel, progress, slice };
+  return { LAYERS, Plot, blank, colors, importance, layout, map, overTime, parallel, progress, size, slice };
 })();

@@ -2,17 +2,18 @@
 "use strict";
 
 ccgbo.Table = (() => {
-  const { arrange, el, fill, number, say } = ccgbo;
+  const { arrange, download, el, fill, number, say } = ccgbo;
   const PAGE_ROWS = 50;
 
   // -- the table of all trials
 
   class Table {
-    constructor() {
+    constructor(edit = null) {
+      this.edit = edit;  // what a button in each row is called and does
       this.sort = { key: "id", down: false };
       this.page = 0;
       this.filter = el("select", { onchange: () => { this.page = 0; this.draw(); } },
-        ...["all", "complete", "pending", "failed"].map((s) => el("option", { value: s }, s)));
+        ...["all", "complete", "pending", "failed", "abandoned", "dropped", "outside"].map((s) => el("option", { value: s }, s)));
       this.head = el("tr");
       this.body = el("tbody");
       this.where = el("span", { class: "note", "aria-live": "polite" });
@@ -24,8 +25,8 @@ ccgbo.Table = (() => {
       this.node = el("div", null,
         el("div", { class: "controls" },
           el("label", null, "show ", this.filter),
-          el("button", { type: "button", onclick: () => download("trials.csv", "text/csv", csv(this.data)) }, "CSV"),
-          el("button", { type: "button", onclick: () => download("trials.json", "application/json", plainJson(this.data)) }, "JSON")
+          el("button", { type: "button", onclick: () => download("trials.csv", new Blob([csv(this.data)], { type: "text/csv" })) }, "CSV"),
+          el("button", { type: "button", onclick: () => download("trials.json", new Blob([plainJson(this.data)], { type: "application/json" })) }, "JSON")
         ),
         el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "all trials" },
           el("table", { id: "trials" }, el("thead", null, this.head), this.body)),
@@ -37,7 +38,7 @@ ccgbo.Table = (() => {
       this.data = data;
       this.columns = [
         ["id", "trial", (id) => id],
-        ["state", "state", (id) => data.trials.state[data.row.get(id)]],
+        ["state", "state", (id) => data.mark(id) || data.state(id)],
         ["value", "value", (id) => data.value(id)],
         ["credit", "credit", (id) => data.creditOf(id)],
         ...data.names.map((name, j) => [`p${j}`, name, (id) => data.at(j, id), (id) => data.setting(j, id)]),
@@ -72,7 +73,7 @@ ccgbo.Table = (() => {
       const { key, down } = this.sort;
       const get = this.columns.find((c) => c[0] === key)[2];
       const wanted = this.filter.value;
-      const ids = this.data.trials.id.filter((id) => wanted === "all" || this.data.trials.state[this.data.row.get(id)] === wanted);
+      const ids = this.data.trials.id.filter((id) => wanted === "all" || this.columns[1][2](id) === wanted);
       const of = new Map(ids.map((id) => [id, get(id)]));
       return ids.sort((a, b) => {
         const [x, y] = [of.get(a), of.get(b)];
@@ -106,20 +107,24 @@ ccgbo.Table = (() => {
           onclick: () => this.tell(`How trial ${id} failed`, this.data.trials.error[id]) }, "whole error");
         const why = this.data.trials.why[id];
         const button = why ? el("button", { type: "button", "aria-label": `why suggested? trial ${id}`, onclick: () => this.tell(`Why was trial ${id} suggested?`, why) }, "why suggested?") : null;
-        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, error, button)), cells, error, more });
+        const change = this.edit && el("button", { type: "button", "aria-label": this.edit.name(id), onclick: () => this.edit.act(id) }, "change");
+        if (change) cells[1].append(change);  // beside the state: seen on a phone, too
+        const kept = el("span", { class: "kept" });
+        this.lines.set(id, { row: el("tr", null, ...cells, el("td", null, kept, error, button)), cells, kept, error, more });
       }
-      const { row, cells, error, more } = this.lines.get(id);
+      const { row, cells, kept, error, more } = this.lines.get(id);
       this.columns.forEach(([key, , get, show], i) => {
         const value = get(id);
         if (key === "state") {
-          cells[i].firstChild.className = `state ${value}`;
+          cells[i].firstChild.className = `state ${value.replace(",", "")}`;
           say(cells[i].firstChild, value);
         } else {
           say(cells[i], value === null ? "–" : key === "credit" ? value.toFixed(2) : number(show ? show(id) : value));
         }
       });
       const [whole, reason] = [this.data.trials.error[id] || "", this.data.trials.reason[id] || ""];
-      say(error, reason);
+      say(error, reason || this.data.trials.outside[id] || "");
+      say(kept, [this.data.trials.note[id], ...(this.data.trials.tags[id] || []).map((tag) => `#${tag}`)].filter(Boolean).join(" "));
       if (whole.trim().split("\n").length < 3) more.remove();  // of two lines the reason has both
       else if (!more.isConnected) error.after(more);
       return row;
@@ -132,15 +137,6 @@ ccgbo.Table = (() => {
     }
   }
 
-  function download(name, type, text) {
-    const link = el("a", { download: name });
-    link.href = URL.createObjectURL(new Blob([text], { type }));
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  }
-
   function csv(data) {
     const quote = (value) => {
       if (value === null || value === undefined) return "";
@@ -148,16 +144,17 @@ ccgbo.Table = (() => {
       const text = String(value);
       return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;  // no formulas in spreadsheets
     };
-    const head = ["id", "state", "value", "credit", ...data.names, "error"];
+    const head = ["id", "state", "value", "credit", ...data.names, "error", "dropped", "note", "tags"];
     const lines = data.trials.id.map((id, i) =>
-      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.setting(j, id)), data.trials.error[id]].map(quote).join(","));
+      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.setting(j, id)), data.trials.error[id],
+        data.trials.dropped[id] ? "dropped" : "", data.trials.note[id], (data.trials.tags[id] || []).join(" ")].map(quote).join(","));
     return [head.map(quote).join(","), ...lines].join("\r\n") + "\r\n";
   }
 
   function plainJson(data) {
     return JSON.stringify(data.trials.id.map((id, i) => ({
       id, state: data.trials.state[i], value: data.trials.value[i], credit: data.creditOf(id), params: Object.fromEntries(data.params(id)),
-      error: data.trials.error[id] || null,
+      error: data.trials.error[id] || null, dropped: Boolean(data.trials.dropped[id]), note: data.trials.note[id] || null, tags: data.trials.tags[id] || [],
     })), null, 1);
   }
 

@@ -2,8 +2,9 @@
 "use strict";
 
 Object.assign(ccgbo, (() => {
-  const { Data, Table, arrange, count, el, fill, number, say } = ccgbo;
-  const { LAYERS, Plot, blank, importance, map, overTime, parallel, progress, slice } = ccgbo.plots;
+  const { Data, Log, Table, advice, arrange, count, el, fill, number, say } = ccgbo;
+  const { LAYERS, Plot, blank, distribution, importance, leftOut, map, overTime, parallel, progress, slice, timeline } = ccgbo.plots;
+  const CREDIT = "Credit ranks the evaluations by how likely each is, to the model, to be at the optimum: 1 the likeliest, 0.1 the least.";
 
   function card(span, title, note, ...children) {
     return el("section", { class: `card span-${span}` }, el("h2", null, title), note ? el("p", { class: "note" }, note) : null, ...children);
@@ -26,8 +27,12 @@ Object.assign(ccgbo, (() => {
 
   function tiles(node, data) {
     const { study, analysis } = data;
-    const states = { complete: 0, pending: 0, failed: 0 };
-    for (const state of study.trials.state) states[state] += 1;
+    const states = { complete: 0, pending: 0, failed: 0, abandoned: 0, dropped: 0, outside: 0 };
+    for (const id of study.trials.id) {
+      states[data.state(id)] += 1;
+      if (data.mark(id)) states[data.mark(id)] += 1;
+    }
+    const counted = Object.entries(states).filter(([state, n], i) => i < 3 || n).map(([state, n]) => `${n} ${state}`);
     const best = study.best === null ? null : data.value(study.best);
     const rec = analysis.recommended;
     const wait = waiting(data);
@@ -35,7 +40,7 @@ Object.assign(ccgbo, (() => {
       node,
       tile("best value", number(best), best === null ? "no value yet" : `trial ${study.best}, ${study.direction}d`),
       tile("recommended", rec ? number(rec.mean) : "–", rec ? `trial ${rec.id}, ± ${number(rec.std, 2)} by the model` : wait),
-      tile("trials", String(study.trials.id.length), `${states.complete} complete · ${states.pending} pending · ${states.failed} failed`),
+      tile("trials", String(study.trials.id.length), counted.join(" · ")),
       tile("estimated optimum", number(analysis.proxy), rec ? `mean of the ${study.direction === "maximize" ? "maxima" : "minima"} of posterior paths` : wait)
     );
   }
@@ -60,6 +65,7 @@ Object.assign(ccgbo, (() => {
     }
     fill(
       node,
+      el("p", { class: "note" }, CREDIT),
       el("p", null, told.headline),
       el("ol", { class: "story" }, ...told.chapters.map((c) =>
         el("li", null,
@@ -158,6 +164,42 @@ Object.assign(ccgbo, (() => {
     }
   }
 
+  // Values against trials or time; far-off ones at the edge, unless all of them are wanted.
+  class ProgressView {
+    constructor() {
+      this.by = el("select", { onchange: () => this.draw(), "aria-label": "progress by" });
+      this.scale = el("select", { onchange: () => this.draw(), "aria-label": "values shown" });
+      this.byLabel = el("label", null, "by ", this.by);
+      this.scaleLabel = el("label", null, "values ", this.scale);
+      this.plot = new Plot("values and the best so far");
+      this.note = el("p", { class: "note" });
+      this.legend = el("div");
+      this.node = el("div", null, el("div", { class: "controls" }, this.byLabel, this.scaleLabel), this.legend, this.note, this.plot.node);
+    }
+    update(data) {
+      this.data = data;
+      const by = data.timed ? ["trial", "time"] : ["trial"];
+      options(this.by, by, by.includes(chosen(this.by)) ? chosen(this.by) : "trial");
+      const values = data.complete().map((id) => data.value(id));
+      const scales = [...(data.window() ? [["near", "without far-off ones"]] : []), ["all", "all"], ...(values.length && values.every((v) => v > 0) ? [["log", "all, on a log scale"]] : [])];
+      const keys = scales.map(([key]) => key);
+      options(this.scale, keys, keys.includes(chosen(this.scale)) ? chosen(this.scale) : keys[0], scales.map(([, title]) => title));
+      this.byLabel.hidden = by.length < 2;
+      this.scaleLabel.hidden = keys.length < 2;
+      this.draw();
+    }
+    draw() {
+      const { data } = this, [by, scale] = [chosen(this.by), chosen(this.scale)];
+      const window = scale === "near" ? data.window() : null;
+      const off = window === null ? 0 : data.complete().filter((id) => data.value(id) < window[0] || data.value(id) > window[1]).length;
+      say(this.note, off ? `${count(off)} far-off ${off === 1 ? "value stands" : "values stand"} at the edge, as ${off === 1 ? "a triangle" : "triangles"}.` : "");
+      const states = data.study.trials.state;
+      fill(this.legend, legend(["line blue", "best so far"], ["dot", "evaluation"], ...(states.includes("failed") ? [["cross", "failed"]] : []),
+        ...(data.apart().length ? [["ring", "dropped, or outside the space"]] : []), ["line red dotted", "estimated optimum"]));
+      this.plot.set(() => progress(data, by, scale));
+    }
+  }
+
   function chosen(select) {
     return select.selectedIndex < 0 ? undefined : select.values[select.selectedIndex];
   }
@@ -191,33 +233,42 @@ Object.assign(ccgbo, (() => {
     }
   }
 
-  function build(root, { before = [], after = [] } = {}) {
+  function build(root, { before = [], after = [], edit = null } = {}) {
     const tilesNode = el("div", { class: "tiles", "aria-label": "summary" });
-    const settingsBody = el("tbody"), storyNode = el("div");
+    const settingsBody = el("tbody"), storyNode = el("div"), nextNode = el("div"), stopNode = el("div"), believeNode = el("div"), elsewhereNode = el("div");
     const settingsNode = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "best and recommended settings" },
       el("table", null, el("thead", null, el("tr", null, ...["parameter", "best", "recommended"].map((text, i) =>
         el("th", { scope: "col", class: i ? "num" : "" }, text)))), settingsBody));
     const plots = {
-      progress: new Plot("values and the best so far"),
+      leftOut: new Plot("each observation as the model predicts it from the others"),
+      distribution: new Plot("how many evaluations gave which value", "tall"),
+      timeline: new Plot("trials in time, from asking to outcome", "tall"),
       overTime: new Plot("credit of each observation over time", "tall"),
       parallel: new Plot("all trials in parallel coordinates", "tall"),
       importance: new Plot("importance of each parameter", "tall"),
     };
-    const mapView = new MapView(), slices = new Slices(), table = new Table();
+    const progressView = new ProgressView(), mapView = new MapView(), slices = new Slices(), table = new Table(edit), log = new Log();
     const thin = el("p", { class: "note thinned", role: "note" }), overTimeNote = el("p", { class: "note" }), guidance = el("div");
+    const mapCard = card(7, "Inside the model", null, mapView.node);
+    const timeCard = card(12, "Timeline", "Each line is a trial, from its asking to its outcome.", legend(["line blue", "told"], ["line red", "failed"], ["line grey", "waiting, or abandoned"]), plots.timeline.node);
     fill(root, tilesNode, thin, el("div", { class: "grid views" },
       ...before,
-      card(8, "Progress", "Each dot is an evaluation; the larger and brighter, the more credit it has now.",
-        legend(["line blue", "best so far"], ["dot", "evaluation"], ["cross", "failed"], ["line red dotted", "estimated optimum"]), plots.progress.node),
+      card(8, "Progress", "Each dot is an evaluation; the larger and brighter, the more credit it has now.", progressView.node),
       card(4, "Best and recommended", "Recommended: the evaluated point with the best predicted value, the safer choice when values are noisy.", settingsNode),
-      card(5, "The credit story", null, storyNode),
-      card(7, "Inside the model", null, mapView.node),
-      card(6, "Credit over time", null, overTimeNote, plots.overTime.node),
-      card(6, "Parameter importance", "The share of the predicted variation that each takes part in (total Sobol index of the model).", plots.importance.node),
+      card(5, "Next", "Suggestions that wait for a value, with what the model expects of them now.", nextNode, el("h3", null, "Stop?"), stopNode),
+      card(7, "Believe the model?", null, believeNode, plots.leftOut.node),
+      card(6, "Here, because of these: the credit story", null, storyNode),
+      card(6, "Not there, because of those: what each is worth", null, elsewhereNode),
+      mapCard,
+      card(5, "Parameter importance", "The share of the predicted variation that each takes part in (total Sobol index of the model).", plots.importance.node),
+      card(7, "Credit over time", null, overTimeNote, plots.overTime.node),
+      card(5, "Distribution of values", "How many evaluations gave which value; the dotted line is the best.", plots.distribution.node),
       card(12, "Along each parameter", "The other parameters are held at the recommended point.",
         guidance, slices.node),
-      card(12, "All evaluations", "One line per trial, the best darkest.", plots.parallel.node),
+      timeCard,
+      card(12, "All evaluations", "One line per trial; the better its value, the stronger the line.", plots.parallel.node),
       card(12, "All trials", null, table.node),
+      card(12, "Changed by hand", null, log.node),
       ...after
     ));
     return (study, analysis) => {
@@ -230,15 +281,27 @@ Object.assign(ccgbo, (() => {
       say(overTimeNote, `How much credit each observation (rows) had, after how many observations (columns).${acts ? "" : " Credit did not act on this search: it is shown only."}`);
       fill(guidance, legend(["line blue", "prediction, 95 % band"], ["dot red", "observation, sized by credit"], ["line red", "credit field"],
         ...(acts ? [["line green", "acquisition with credit"], ["line green dotted", "without credit"]] : [["line green", "acquisition"]])));
-      plots.progress.set(() => progress(data));
+      progressView.update(data);
       plots.parallel.set((width) => parallel(data, width));
       const { over_time, importance: shares } = data.analysis;
       const wait = waiting(data);
+      advice.next(nextNode, data, wait);
+      advice.stop(stopNode, data, wait);
+      advice.believe(believeNode, data, wait);
+      advice.elsewhere(elsewhereNode, data, wait);
+      const { believe, maps } = data.analysis;
+      plots.leftOut.node.hidden = Boolean(believe && !believe.left_out.id.length);
+      plots.leftOut.set(() => (believe && believe.left_out.id.length ? leftOut(data) : blank(believe ? "" : wait)));
+      plots.distribution.set(() => (data.complete().length ? distribution(data) : blank(wait)));
+      timeCard.hidden = !data.timed;
+      plots.timeline.set(() => timeline(data));
+      mapCard.hidden = Boolean(maps && !maps.length);
       plots.overTime.set(() => (over_time ? overTime(over_time) : blank(wait)));
       plots.importance.set(() => (shares ? importance(shares) : blank(wait)));
       mapView.update(data);
       slices.update(data);
       table.update(data);
+      log.update(data);
       return data;
     };
   }

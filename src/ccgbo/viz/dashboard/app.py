@@ -7,20 +7,18 @@ GET  /api/pulse?study=                versions of the two below
 GET  /api/study?study=&since=         trials: all, or what changed after a version
 GET  /api/analysis?study=             credits, story, maps
 GET  /api/reproduction?study=         settings, versions, code
-POST /api/ask       {study}
-POST /api/tell      {study, trial, value}  or  {study, params, value}
-POST /api/fail      {study, trial, reason}
+GET  /api/space?study=                the space as TOML
+GET  /api/export?study=&format=       the trials as a spreadsheet, see tables.py
+POST /api/import?study=&name=         a spreadsheet, see tables.py
+POST /api/{action}                    what is done by hand, see actions.py
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -30,29 +28,28 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from ccgbo.errors import CcgboError, StudyNotFoundError, TellError
-from ccgbo.records import Trial
+from ccgbo.errors import CcgboError, SpaceError, StudyNotFoundError
+from ccgbo.space import space_to_toml
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.versions import versions
-from ccgbo.viz.assets import VIEWS, asset
+from ccgbo.viz.assets import BENCH, VIEWS, asset
+from ccgbo.viz.dashboard.actions import ACTIONS, Action
 from ccgbo.viz.dashboard.follow import Answer, Followers
+from ccgbo.viz.dashboard.given import Refused, parsed, text
 from ccgbo.viz.dashboard.guard import Guard
+from ccgbo.viz.dashboard.tables import LARGEST_UPLOAD, made_table, take_upload
 from ccgbo.viz.dashboard.words import without_folder
 from ccgbo.viz.report import fill
 
 ASSETS = {  # all that can be fetched by name
-    **dict.fromkeys([*VIEWS, "dashboard.js"], "text/javascript"),
+    **dict.fromkeys([*VIEWS, *BENCH, "dashboard.js"], "text/javascript"),
     "style.css": "text/css",
 }
-LARGEST_BODY = 100_000  # bytes
-LONGEST_INT = len(str(2**63))  # digits
+LARGEST_BODY = 100_000  # bytes of a form
 
 
-class Refused(Exception):
-    """A request that cannot be done, with the words to say so."""
-
-
-def create_app(path: Path, *, secret: str, port: int, token: str | None, local: bool = True) -> Starlette:
+def create_app(path: Place, *, secret: str, port: int, token: str | None, local: bool = True) -> Starlette:
     """The dashboard of one study file; ``secret`` is what only its own page knows, ``token`` what a visitor must.
 
     ``local`` where only this machine can connect.
@@ -80,9 +77,10 @@ def create_app(path: Path, *, secret: str, port: int, token: str | None, local: 
             Route("/api/study", api.get(api.study)),
             Route("/api/analysis", api.get(api.analysis)),
             Route("/api/reproduction", api.get(api.reproduction)),
-            Route("/api/ask", api.post(api.ask), methods=["POST"]),
-            Route("/api/tell", api.post(api.tell), methods=["POST"]),
-            Route("/api/fail", api.post(api.fail), methods=["POST"]),
+            Route("/api/space", api.get(api.space)),
+            Route("/api/export", api.get(api.export)),
+            Route("/api/import", api.upload(), methods=["POST"]),
+            *(Route(f"/api/{name}", api.post(action), methods=["POST"]) for name, action in ACTIONS.items()),
         ],
         middleware=[Middleware(Guard, token=token, local=local, secret=secret, port=port)],
         lifespan=lifespan,
@@ -99,7 +97,7 @@ async def serve_asset(request: Request) -> Response:
 class Api:
     """What the page asks and does; every change goes through Study, as from Python and the command line."""
 
-    def __init__(self, path: Path, followers: Followers) -> None:
+    def __init__(self, path: Place, followers: Followers) -> None:
         self._path, self._followers = path, followers
 
     # -- how a request becomes an answer
@@ -110,18 +108,32 @@ class Api:
 
         return endpoint
 
-    def post(self, change: Callable[[Study, dict[str, Any]], Trial]) -> Callable[[Request], Any]:
+    def post(self, action: Action) -> Callable[[Request], Any]:
+        """A form of the page."""
+
         def answer(body: bytes) -> Response:
-            given = _parsed(body)
-            with Study(self._path, name=_text(given, "study")) as study:
-                trial = change(study, given)
-            return JSONResponse({"trial": trial.id, "state": trial.state})
+            given = parsed(body)
+            with Study(self._path, name=text(given, "study")) as study:
+                return JSONResponse(action(study, given))
 
         async def endpoint(request: Request) -> Response:
-            body = await _body(request)
-            if body is None:
-                return JSONResponse({"error": "The request is too large."}, 413)
-            return await self._answer(answer, body)
+            body = await body_of(request, LARGEST_BODY)
+            return _too_large(LARGEST_BODY) if body is None else await self._answer(answer, body)
+
+        return endpoint
+
+    def upload(self) -> Callable[[Request], Any]:
+        """A file, which is the body itself."""
+
+        def answer(query: Mapping[str, str], body: bytes) -> Response:
+            with Study(self._path, name=text(query, "study")) as study:
+                return JSONResponse(take_upload(study, query, body))
+
+        async def endpoint(request: Request) -> Response:
+            body = await body_of(request, LARGEST_UPLOAD)
+            return (
+                _too_large(LARGEST_UPLOAD) if body is None else await self._answer(answer, request.query_params, body)
+            )
 
         return endpoint
 
@@ -152,26 +164,17 @@ class Api:
     def reproduction(self, _: Request, name: str) -> Response:
         return JSONResponse(self._followers.get(name).reproduction(self._path.name))
 
-    # -- doing
+    def space(self, _: Request, name: str) -> Response:
+        """The space to be edited; some have no TOML, and then it is said why."""
+        try:
+            return JSONResponse({"toml": space_to_toml(self._followers.get(name).space)})
+        except SpaceError as error:
+            return JSONResponse({"toml": None, "why": str(error)})
 
-    def ask(self, study: Study, _: dict[str, Any]) -> Trial:
-        return study.ask()
-
-    def tell(self, study: Study, given: dict[str, Any]) -> Trial:
-        value = given.get("value")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise Refused(f"value must be a finite number, got {value!r}.")
-        if "params" in given:
-            if not isinstance(given["params"], dict):
-                raise Refused(f"params must be an object, got {given['params']!r}.")
-            return study.tell(given["params"], value)
-        return study.tell(_trial(given), value)
-
-    def fail(self, study: Study, given: dict[str, Any]) -> Trial:
-        reason = given.get("reason") or None
-        if reason is not None and not isinstance(reason, str):
-            raise Refused(f"reason must be a text, got {reason!r}.")
-        return study.tell(_trial(given), failed=True, error=reason)
+    def export(self, request: Request, name: str) -> Response:
+        with Study(self._path, name=self._followers.get(name).name) as study:
+            data, kind, file = made_table(study, request.query_params.get("format", "csv"))
+        return Response(data, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{file}"'})
 
 
 def _shared(request: Request, answer: Answer, headers: dict[str, str] | None = None) -> Response:
@@ -181,44 +184,16 @@ def _shared(request: Request, answer: Answer, headers: dict[str, str] | None = N
     return Response(answer.compressed if packed else answer.body, media_type="application/json", headers=more)
 
 
-async def _body(request: Request) -> bytes | None:
-    """The body, or None where it is longer than any form of ours."""
+def _too_large(most: int) -> Response:
+    return JSONResponse({"error": f"The request is too large: {most:,} bytes at most."}, 413)
+
+
+async def body_of(request: Request, most: int) -> bytes | None:
+    """The body, or None where it is longer than ``most`` bytes."""
     parts, length = [], 0
     async for chunk in request.stream():
         length += len(chunk)
-        if length > LARGEST_BODY:
+        if length > most:
             return None
         parts.append(chunk)
     return b"".join(parts)
-
-
-def _parsed(body: bytes) -> dict[str, Any]:
-    try:
-        given = json.loads(body, parse_int=_number)
-        json.dumps(given, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused("the request must be text that can be stored: it has half a surrogate pair.") from None
-    except (ValueError, RecursionError):
-        raise Refused("the request must be JSON.") from None
-    if not isinstance(given, dict):
-        raise Refused("the request must be a JSON object.")
-    return given
-
-
-def _number(digits: str) -> int | float:
-    """A whole number, or where it could be beyond what a file holds a float, infinite if it is beyond those, too."""
-    return int(digits) if len(digits) < LONGEST_INT else float(digits)
-
-
-def _text(given: dict[str, Any], name: str) -> str:
-    if not isinstance(given.get(name), str) or not given[name]:
-        raise Refused(f"{name} must be a non-empty text, got {given.get(name)!r}.")
-    text: str = given[name]
-    return text
-
-
-def _trial(given: dict[str, Any]) -> int:
-    trial = given.get("trial")
-    if isinstance(trial, bool) or not isinstance(trial, int):
-        raise TellError(f"trial must be a trial's id, got {trial!r}.")
-    return trial

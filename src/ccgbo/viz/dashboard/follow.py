@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.errors import StorageError, StudyNotFoundError
-from ccgbo.records import Trial
-from ccgbo.storage import StudyInfo, list_studies
+from ccgbo.records import Event, Trial
+from ccgbo.space import Space
+from ccgbo.storage import Address, Place, StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
 from ccgbo.viz.payload import reproduction, study_payload, to_json
@@ -46,23 +47,25 @@ class Answer:
 class Follower:
     """One study of a file, for any number of requests at once."""
 
-    def __init__(self, path: Path, name: str, analyst: Analyst) -> None:
+    def __init__(self, path: Place, name: str, analyst: Analyst) -> None:
         self.name, self._analyst = name, analyst
         self._study = Study(path, name=name)
         self._lock = threading.Lock()
         self._state: State = ()  # of the file when the trials were last read
         self._looked = 0.0  # and when that was
         self._trials: dict[int, Trial] = {}
-        self._changed: dict[int, int] = {}  # revision at which each trial was last another
+        self._log: list[Event] = []
+        self.space: Space = self._study.space
         self._start()
-        self._analysis, self._analysis_version = Answer(b"{}"), 0
-        self._analysed = -1  # revision that the last analysis began with
         self._busy, self._not_before = False, 0.0
 
     def _start(self) -> None:
         """Count from the start: what was told of an earlier series is of no use."""
         self._series, self._revision = secrets.token_hex(6), 0
+        self._changed: dict[int, int] = {}  # revision at which each trial was last another
         self._answers: dict[int, Answer] = {}  # by the revision that a page has already
+        self._analysis, self._analysis_version = Answer(b"{}"), 0
+        self._analysed = -1  # revision that the last analysis began with
 
     def close(self) -> None:
         self._study.close()
@@ -76,12 +79,14 @@ class Follower:
             self._state, self._looked = state, time.monotonic()
             # unchanged trials are the same objects: this compares pointers
             new = [t for t in trials if self._trials.get(t.id) is not t]
-            if not new and len(trials) == len(self._trials) and self._revision:
+            moved = self._study.space != self.space
+            if not (new or moved) and len(trials) == len(self._trials) and self._revision:
                 return
             self._trials = {t.id: t for t in trials}
-            if not self._changed.keys() <= self._trials.keys():
-                self._changed = {}
+            if moved or not self._changed.keys() <= self._trials.keys():
+                self.space, new = self._study.space, list(trials)
                 self._start()
+            self._log = self._study.log()  # who changes something by hand changes a trial or the space
             self._revision += 1
             self._answers = {}
             self._changed |= {t.id: self._revision for t in new}
@@ -107,7 +112,8 @@ class Follower:
     def _payload(self, known: int) -> dict[str, Any]:
         trials = list(self._trials.values())
         changed = trials if not known else [t for t in trials if self._changed[t.id] > known]
-        payload = study_payload(self.name, self._study.space, self._study.direction, trials, show=changed)
+        direction, times = self._study.direction, self._study.times()
+        payload = study_payload(self.name, self.space, direction, trials, show=changed, times=times, log=self._log)
         since = self._version(known) if known else None
         return payload | {"revision": self._version(self._revision), "since": since}
 
@@ -118,7 +124,7 @@ class Follower:
     def reproduction(self, file: str) -> dict[str, Any]:
         """How to make it again, from the file of that name."""
         study = self._study
-        return reproduction(study.space, study.direction, study.settings, study.name, file)
+        return reproduction(self.space, study.direction, study.settings, study.name, file)
 
     # -- the model's part
 
@@ -131,16 +137,18 @@ class Follower:
         threading.Thread(target=self._analyse, name=f"ccgbo-analysis-{self.name}", daemon=True).start()
 
     def _analyse(self) -> None:
-        began, before = time.monotonic(), self._analysis_version
+        began, before, series = time.monotonic(), self._analysis_version, self._series
         try:
             for stage in self._analyst.stages(self.name):
                 with self._lock:
+                    if self._series != series:  # of another space, or of another file
+                        continue
                     self._analysis = Answer(stage)
                     self._analysis_version += 1
         finally:
             with self._lock:
                 self._busy = False
-                if self._analysis_version == before:
+                if self._series == series and self._analysis_version == before:
                     self._analysed = -1  # the process died: try again
                 self._not_before = time.monotonic() + max(1.0, PAUSE_PER_ANALYSIS * (time.monotonic() - began))
 
@@ -148,7 +156,7 @@ class Follower:
 class Followers:
     """One file: its studies, each followed once somebody looks at it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path, self._analyst = path, Analyst(path)
         self._lock = threading.Lock()
         self._by_name: dict[str, Follower] = {}  # the last used last
@@ -204,7 +212,12 @@ class Followers:
         return self._infos
 
     def _look(self) -> State:
-        """The state of the file. One that was deleted or replaced is let go: what is open would show it for ever."""
+        """The state of the file. One that was deleted or replaced is let go: what is open would show it for ever.
+
+        Of a database it says nothing: it is asked once it is no longer trusted.
+        """
+        if isinstance(self.path, Address):
+            return ((0,),)
         try:
             file = _stat(self.path)
         except OSError as error:
