@@ -14,9 +14,15 @@ from urllib.parse import unquote
 from ccgbo.errors import StorageError
 
 SCHEMES = ("postgresql://", "postgres://")
+# as strict as an address needs: what is left open could be a part of a password
 _CLEAN = r"[\w.~!$&'()*+,;=%-]*"
 _WHO = rf"(?:({_CLEAN})(?::{_CLEAN})?@)?"
-_PARTS = re.compile(rf"(postgres(?:ql)?://){_WHO}([^/?#@]*)(/[^?#@]*)?(?:\?([^#]*))?", re.ASCII | re.IGNORECASE)
+_HOST = r"(?:\[[\w:.%]*\]|[\w.%~-]*)(?::\d*)?"
+_QUERY = r"[\w%.-]+=[^#@&]*"
+_PARTS = re.compile(
+    rf"(postgres(?:ql)?://){_WHO}({_HOST}(?:,{_HOST})*)(/[^?#@:]*)?(?:\?({_QUERY}(?:&{_QUERY})*))?",
+    re.ASCII | re.IGNORECASE,
+)
 _SECRET = re.compile(r"passw|secret", re.IGNORECASE)  # password, sslpassword, oauth_client_secret
 
 
@@ -73,7 +79,9 @@ def without_secrets(full: str) -> str:
     """The address without passwords; of one that is not well formed, without anything that might be one."""
     match = _PARTS.fullmatch(full)
     if match is None:
-        return re.sub(r"(?<=://)([^:/?#@]*)(?::.*)?@", r"\1@", full.partition("?")[0], count=1, flags=re.DOTALL)
+        scheme, _, rest = full.partition("://")
+        _, at, after = rest.rpartition("@")
+        return f"{scheme}://{re.split('[:/?#@]', rest)[0]}{at}{after.partition('?')[0] if at else ''}"
     scheme, user, hosts, database, query = match.groups()
     kept = [pair for pair in (query or "").split("&") if pair and not _SECRET.search(unquote(pair.partition("=")[0]))]
     who = f"{user}@" if user is not None else ""

@@ -111,5 +111,6 @@ def prepare(connection: psycopg.Connection[dict[str, Any]], address: str, *, cre
 
 
 def _has_tables(connection: psycopg.Connection[dict[str, Any]]) -> bool:
-    row = connection.execute("SELECT to_regclass('ccgbo_version') AS found").fetchone()
-    return row is not None and row["found"] is not None
+    # to_regclass would remember, after the wait for somebody else's tables, that there were none
+    query = "SELECT 1 FROM pg_catalog.pg_class WHERE relname = 'ccgbo_version' AND pg_catalog.pg_table_is_visible(oid)"
+    return connection.execute(query).fetchone() is not None
