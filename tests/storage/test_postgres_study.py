@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 
 import ccgbo
 from ccgbo import SettingError, StorageError, StudyNotFoundError
+from ccgbo.cli import main
 from ccgbo.storage import Address, open_store, place_at
 from ccgbo.study.moving import move_study
 from ccgbo.viz import write_report
@@ -130,15 +132,23 @@ def test_a_damaged_cell_is_named(database: str, server: PostgresServer) -> None:
 # -- the command line and the dashboard
 
 
-def command_line(*arguments: str | Path, code: int = 0) -> str:
+@pytest.fixture
+def command_line(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """What a command prints, on both streams."""
-    command = [sys.executable, "-m", "ccgbo", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
+
+    def call(*arguments: str | Path, code: int = 0) -> str:
+        with pytest.raises(SystemExit) as exit_:
+            main([str(argument) for argument in arguments])
+        said = "".join(capfd.readouterr())
+        assert exit_.value.code == code, said
+        return said
+
+    return call
 
 
-def test_commands_take_an_address_and_never_print_its_password(database: str, tmp_path: Path) -> None:
+def test_commands_take_an_address_and_never_print_its_password(
+    database: str, tmp_path: Path, command_line: Callable[..., str]
+) -> None:
     (tmp_path / "space.toml").write_text('[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n')
     shown = str(place_at(database))
     said = [
@@ -209,6 +219,34 @@ def test_the_dashboard_follows_a_database_and_shows_no_password(database: str) -
             running.terminate()
             seen += running.communicate(timeout=30)[0]
     assert PASSWORD not in seen
+
+
+def test_the_array_job_of_the_cluster_page_does_the_work_of_one_study(database: str) -> None:
+    """As Slurm would start it: the same script, with another number in each process."""
+    examples = Path(__file__).parents[2] / "examples"
+    given = os.environ | {
+        "STUDY": database,
+        "OMP_NUM_THREADS": "1",
+        "SLURM_ARRAY_JOB_ID": "7",
+        "PYTHON": sys.executable,
+    }
+    tasks = [
+        subprocess.Popen(
+            ["bash", str(examples / "cluster.sbatch")],
+            cwd=examples,
+            env=given | {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_SUBMIT_DIR": str(examples)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for task in range(2)
+    ]
+    said = [task.communicate(timeout=300)[0] for task in tasks]
+    assert [task.returncode for task in tasks] == [0, 0], said
+    assert all("12 trials" in text and PASSWORD not in text for text in said)
+    with ccgbo.Study(database, name="branin") as study:
+        assert [trial.state for trial in study.trials] == ["complete"] * 12
+        assert study.best_trial is not None
 
 
 # -- passwords
