@@ -11,6 +11,7 @@ from ccgbo.cli.studies import FILE, study_arguments
 from ccgbo.cli.values import ASSIGNMENT, assignments, pairs
 from ccgbo.revisions import consequences
 from ccgbo.space import change_space, load_space
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import printable
 
@@ -26,7 +27,7 @@ RENAMED = "OLD=NEW"
 @click.option("--marginal", metavar="NAME", multiple=True, help="A removed parameter: what it did counts as noise.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
 def change(
-    file: Path,
+    file: Place,
     name: str | None,
     space_file: Path,
     defaults: tuple[str, ...],

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +14,7 @@ from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import cell, table, words
 from ccgbo.errors import NoObservationsError
 from ccgbo.records import Trial, best_of
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import count, printable, shorten
 
@@ -26,7 +26,7 @@ WHY = 60  # characters of a reason or a note
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--last", type=click.IntRange(min=1), help="Show only so many of the latest trials.")
 @click.option("--no-model", is_flag=True, help="Without credits and recommendation, which take time in large studies.")
-def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model: bool) -> None:
+def show(file: Place, name: str | None, as_json: bool, last: int | None, no_model: bool) -> None:
     """Show the trials of a study with their credits, the best and the recommended point, and what to beware of.
 
     Credit says how much an observation tells about where the optimum is: 1 the most, 0.1 the least.

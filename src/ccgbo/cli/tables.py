@@ -9,6 +9,7 @@ import click
 
 from ccgbo.cli.studies import FILE, study_arguments
 from ccgbo.errors import StudyNotFoundError
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import count, printable
 
@@ -21,7 +22,7 @@ SHOWN = 50  # changed and refused rows
 @click.argument("output", type=click.Path(dir_okay=False, allow_dash=True, path_type=str))
 @click.option("--format", "kind", type=KINDS, help="Instead of the suffix's.")
 @click.option("--dialect", type=click.Choice(["comma", "semicolon", "tab"]), help="Of CSV.  [default: comma]")
-def export(file: Path, name: str | None, output: str, kind: str | None, dialect: Any) -> None:
+def export(file: Place, name: str | None, output: str, kind: str | None, dialect: Any) -> None:
     """Write the trials to OUTPUT, a .csv, .xlsx, .json or .parquet file; - prints CSV or JSON.
 
     Values can be written into the file and come back with `ccgbo import`. --dialect semicolon writes decimal commas,
@@ -52,7 +53,7 @@ def export(file: Path, name: str | None, output: str, kind: str | None, dialect:
 @click.option("--optuna", metavar="ADDRESS", help="Of an Optuna storage, such as sqlite:///old.db.")
 @click.option("--optuna-study", help="Its study, where it has several.")
 def import_(
-    file: Path,
+    file: Place,
     name: str | None,
     table_file: Path | None,
     kind: str | None,
