@@ -17,6 +17,7 @@ import ccgbo
 from ccgbo import Float, Optimizer, StorageError
 from ccgbo.study import Study
 from ccgbo.viz import ModelView
+from ccgbo.viz.assets import VIEWS
 from ccgbo.viz.cli import report as report_command
 from ccgbo.viz.log import log_payload
 from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
@@ -97,7 +98,7 @@ def test_hostile_text_cannot_end_the_data_nor_fill_the_template(tmp_path: Path) 
     data = embedded(html)
     assert [p["name"] for p in data["study"]["parameters"]] == HOSTILE[:2]
     assert data["study"]["name"] == HOSTILE[3]
-    assert len(re.findall(r"<script\b", html)) == 8  # the data and the seven of ours
+    assert len(re.findall(r"<script\b", html)) == 2 + len(VIEWS)  # the data, and all of ours
     assert inline_json({"a": "</script><!--\u2028"}) == '{"a":"\\u003c/script>\\u003c!--\\u2028"}'
     assert fill("a {{x}} b {{y}}", {"x": "{{y}}", "y": "1"}) == "a {{y}} b 1"
 
@@ -289,7 +290,7 @@ def test_the_report_opens_offline_and_shows_what_it_says(tmp_path: Path) -> None
         page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
         page.open(path.as_uri())
         page.says("#title", "A title")
-        assert len(page.js("[...document.querySelectorAll('ol.story li')].map(e => e.textContent)")) == 5
+        assert len(page.js("[...document.querySelectorAll('ol.story:not(.worth) li')].map(e => e.textContent)")) == 5
         for width in (1600, 400):
             page.whole_page(width)
             assert page.layout_faults() == []
