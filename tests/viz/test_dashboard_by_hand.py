@@ -181,7 +181,7 @@ def test_a_pending_trial_is_given_back_abandoned_and_brought_back(shown: tuple[B
     page, path = shown
     press(page, "more for trial 13")
     press(page, "give back: trial 13")
-    press(page, "Yes, give back: trial 13")
+    press(page, "Yes, give trial 13 back")
     page.says(".message", "Trial 13 was given back: the next to ask gets it.")
     page.find("#ask").click()
     page.says(".message", "Trial 13 is waiting for its value.")
