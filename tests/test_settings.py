@@ -38,7 +38,7 @@ from ccgbo.engine import options as options_module
 from ccgbo.engine import settings as presets_module
 from ccgbo.engine.design import DESIGNS
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions, keywords_of
-from ccgbo.engine.settings import resolve
+from ccgbo.engine.settings import FEW, MANY, resolve
 from ccgbo.engine.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
 from ccgbo.surrogate.gp.kernels import KERNELS
 from ccgbo.surrogate.outcome_transform import OUTCOMES
@@ -289,6 +289,50 @@ def test_credit_is_switched_off_and_on() -> None:
     assert resolve("default", credit={"strength": 0.7}).credit.strength == 0.7
 
 
+# -- more than 20 parameters
+
+
+def cube(d: int) -> dict[str, tuple[float, float]]:
+    return {f"x{i}": (0.0, 1.0) for i in range(d)}
+
+
+def test_up_to_twenty_parameters_the_default_is_what_the_classes_have() -> None:
+    assert Optimizer(cube(FEW)).settings == Optimizer(cube(1)).settings == Settings().in_force()
+    assert Settings().initial_size(FEW) == 2 * FEW
+
+
+def test_beyond_twenty_parameters_the_default_is_another_by_itself() -> None:
+    found = Optimizer(cube(FEW + 1)).settings
+    assert found == replace(MANY, n_initial=40).in_force() == Optimizer(cube(500)).settings
+    for same in ("default", Settings(), Settings().in_force(), found):
+        assert Optimizer(cube(FEW + 1), preset=same).settings == found
+
+
+def test_in_many_dimensions_what_is_named_stands_and_the_rest_adapts() -> None:
+    space, few = cube(40), Settings()
+    assert Optimizer(space, fit={"kernel": "rbf"}).settings.fit == replace(MANY.fit, kernel="rbf")
+    own = FitSettings(kernel="rbf")
+    for opt in (Optimizer(space, fit=own), Optimizer(space, preset=Settings(fit=own))):
+        assert opt.settings.fit == own and opt.settings.tuning == MANY.tuning
+    named = Optimizer(space, fit={"trend_prior": few.fit.trend_prior}, acquisition="logei", n_initial=7)
+    assert named.settings.fit.trend_prior == few.fit.trend_prior and named.settings.fit != few.fit
+    assert named.settings.acquisition == ccgbo.LogEI() and named.settings.n_initial == 7
+    again = Optimizer(space, preset=named.settings).settings
+    assert again == named.settings, "settings that have adapted do not adapt again"
+
+
+def test_the_default_for_few_dimensions_can_be_had_in_many_and_the_paper_has_one_for_all() -> None:
+    assert Optimizer(cube(40), adapt=False).settings == replace(Settings(adapt=False)).in_force()
+    assert Optimizer(cube(40), preset="paper").settings == ccgbo.PRESETS["paper"]
+    assert ccgbo.PRESETS["paper"].initial_size(40) == 80
+
+
+def test_credit_is_switched_off_in_many_dimensions_too() -> None:
+    assert Optimizer(cube(40), credit=False).settings.credit.strength == 0.0
+    filled = Optimizer(cube(40), preset=Settings().in_force()).settings.credit
+    assert filled == Optimizer(cube(40)).settings.credit
+
+
 # -- unknown keywords
 
 
@@ -406,6 +450,10 @@ BY_HAND = ["tell", "tell_many", "enqueue", "register", "amend", "drop", "restore
         (ccgbo.Optimizer, ccgbo.Optimizer.__init__),
         (ccgbo.Optimizer.ask, ccgbo.Optimizer.ask),
         *[(getattr(Optimizer, name), getattr(Optimizer, name)) for name in (*BY_HAND, "change_space")],
+        (ccgbo.Optimizer.influence, ccgbo.Optimizer.influence),
+        (ccgbo.Optimizer.influence_on, ccgbo.Optimizer.influence_on),
+        (ccgbo.Study.influence, ccgbo.Study.influence),
+        (ccgbo.Study.influence_on, ccgbo.Study.influence_on),
     ],
 )
 def test_help_documents_every_argument(documented: Any, signature: Any) -> None:

@@ -16,7 +16,7 @@ from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, uppe
 from ccgbo.diagnosis import Concern, Diagnosis, Gain, LeftOut
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, SettingsOptions
-from ccgbo.engine.settings import PRESETS, Settings, high_dimensional
+from ccgbo.engine.settings import PRESETS, Settings
 from ccgbo.errors import (
     CcgboError,
     InfeasibleSpaceError,
@@ -46,7 +46,7 @@ from ccgbo.influence import (
     SuggestionChange,
     Support,
 )
-from ccgbo.records import Recommendation, Result, Trial
+from ccgbo.records import Event, Recommendation, Result, Trial
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -85,6 +85,7 @@ __all__ = [
     "Credits",
     "Diagnosis",
     "EngineTuning",
+    "Event",
     "Explanation",
     "FitSettings",
     "Fixed",
@@ -136,7 +137,6 @@ __all__ = [
     "UnknownTrialError",
     "UnsupportedError",
     "__version__",
-    "high_dimensional",
     "list_studies",
     "load_space",
     "lower_weight",

@@ -12,8 +12,8 @@ from ccgbo.text import count, printable
 SAME = 0.01  # share of a range: places closer than this are the same
 STORY = 3  # observations in a story
 
-Groups = Mapping[str, Iterable[int] | Callable[[Any], bool]]
-"""Observations that are left out together: trial ids, or a predicate of a trial, by name."""
+Groups = Mapping[str, Iterable[Any] | Callable[[Any], bool]]
+"""Observations that are left out together, by name: trials or their ids, or a predicate of a trial."""
 
 
 class InfluenceOptions(TypedDict, total=False):
@@ -51,8 +51,8 @@ class Counterfactual:
     worth: float
     """What acting without them would cost, never negative: how far a posterior function falls from its best place to
     the place that would be thought its best, on average."""
-    worth_error: float
-    """Its standard error over the posterior functions; NaN of a single one."""
+    worth_error: float | None
+    """Its standard error over the posterior functions; None of a single one."""
     hope: float
     """How much better the optimum would be thought without them. Positive: they rule something out; negative: the
     hope rests on them."""
@@ -83,7 +83,7 @@ class InfluenceRow(Counterfactual):
     share: float | None = None
     """Its part of what all observations are worth together (Shapley value), with ``shapley``."""
     share_error: float | None = None
-    """The standard error of the share over the sampled orders."""
+    """The standard error of the share over the sampled orders; None of a single one."""
 
     def __str__(self) -> str:
         return f"without {_told(self)} {_consequences(self)}"

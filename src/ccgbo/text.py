@@ -56,8 +56,8 @@ def differences(before: Mapping[str, Any] | None, after: Mapping[str, Any] | Non
         if isinstance(a, Mapping) or isinstance(b, Mapping):
             said += differences(a if isinstance(a, Mapping) else None, b if isinstance(b, Mapping) else None)
         elif not same(a, b):
-            after = _worded(False if a is True and b is None else b)
-            said.append(f"{name} {after}" if is_nothing(a) else f"{name} {_worded(a)} -> {after}")
+            now = _worded(False if a is True and b is None else b)
+            said.append(f"{name} {now}" if is_nothing(a) else f"{name} {_worded(a)} -> {now}")
     return said
 
 

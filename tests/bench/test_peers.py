@@ -164,12 +164,8 @@ def test_candidates_lie_in_the_box_and_move_about_twenty_coordinates() -> None:
 
 
 def test_a_collapsed_turbo_forgets_and_begins_with_a_design_of_2_d_points() -> None:
-    from ccgbo.bench.peers.turbo import TurboSearch
-
     problem, initial = some("Branin2", 5)
-    searcher = TurboSearch(problem.space, 0)
-    for point, value in initial:
-        searcher.tell(point, value)
+    searcher: Any = get_method("turbo1").make(problem.space, 0, initial)
     searcher._region = TrustRegion(d=2, side=LEAST_SIDE * 1.01, failures=3)
     point = searcher.ask()
     searcher.tell(point, -1e9)  # a failure, the fourth

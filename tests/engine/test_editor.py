@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import ccgbo
 from ccgbo import Categorical, Float, Int, LinearConstraint, NormalPrior, Optimizer, ParamsError, TellError
+from ccgbo.engine.proposal import incumbent, sample_optima
 
 FAST: dict[str, Any] = {
     "seed": 3, "n_initial": 5,
@@ -393,6 +395,35 @@ def test_a_fixed_ask_resumes_exactly_and_says_when_all_is_used() -> None:
     assert small.ask().params["k"] == "b"
 
 
+def slice_loss(params: Mapping[str, Any]) -> float:
+    """Worse the larger z is; at z = 1 the least loss is 5, at x = 0.8 and y = 0.4."""
+    x, y, z = params["x"], params["y"], params["z"]
+    return 10 * (x - 0.2 - 0.6 * z) ** 2 + 10 * (y - 0.7 + 0.3 * z) ** 2 + 5 * z
+
+
+@pytest.mark.parametrize("acquisition", [None, "logei", "mes", "ucb"])
+def test_a_fixed_value_that_is_worse_than_others_is_searched_for_its_own_optimum(acquisition: str | None) -> None:
+    """What was found elsewhere is out of reach: measured against it no point would promise an improvement."""
+    opt = Optimizer(dict.fromkeys("xyz", (0.0, 1.0)), direction="minimize", acquisition=acquisition, seed=0)
+    for i in range(20):
+        trial = opt.ask(fixed=None if i < 12 else {"z": 1.0})
+        opt.tell(trial, slice_loss(trial.params))
+    assert min(t.value for t in opt.trials[12:] if t.value is not None) < 5.05
+
+
+def test_the_optima_and_the_incumbent_are_those_of_the_space_that_is_searched() -> None:
+    opt = Optimizer(dict.fromkeys("xyz", (0.0, 1.0)), direction="minimize", seed=0)
+    for _ in range(12):
+        trial = opt.ask()
+        opt.tell(trial, slice_loss(trial.params))
+    whole = opt.snapshot()
+    held = replace(whole, space=opt.space.restricted({"z": 1.0}))
+    assert incumbent(whole) == whole.model.mean.max()
+    assert incumbent(held) < whole.model.mean.max() - 1.0
+    U = held.space.sample(64, np.random.default_rng(0))
+    assert (sample_optima(held, U, np.random.default_rng(1)).argmax[:, 2] == 1.0).all()
+
+
 # -- another space
 
 
@@ -492,3 +523,17 @@ def test_a_frame_shows_what_became_of_the_trials_and_is_taken_back() -> None:
     other = Optimizer(SPACE, **FAST)
     other.tell_many(frame, frame["value"])
     assert [dict(trial.params) for trial in other.trials] == [dict(trial.params) for trial in opt.trials]
+
+
+def test_a_point_beyond_narrowed_bounds_is_no_longer_recommended_nor_the_incumbent() -> None:
+    opt = Optimizer({"x": (0.0, 10.0)}, seed=0)
+    for x in (1.0, 3.0, 5.0, 7.0, 9.0):
+        opt.tell({"x": x}, x)
+    assert opt.recommend().params == {"x": 9.0}
+    opt.change_space({"x": (0.0, 6.0)})
+    assert opt.recommend().params == {"x": 5.0}
+    assert opt.best_params == {"x": 9.0}  # what was seen stays seen
+    state = opt.snapshot()
+    assert opt.observations[state.model.rows[state.best]].params == {"x": 5.0}
+    opt.change_space({"x": (0.0, 0.5)})
+    assert opt.recommend().params == {"x": 9.0}  # nothing within: the best of all

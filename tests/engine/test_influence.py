@@ -37,7 +37,7 @@ def test_every_observation_has_a_worth_that_is_never_negative() -> None:
     opt = told()
     found = opt.influence()
     assert [row.trial_id for row in found] == [trial.id for trial in opt.observations]
-    assert all(row.worth >= 0.0 and row.worth_error >= 0.0 and 0.0 <= row.doubt <= 1.0 for row in found)
+    assert all(row.worth >= 0.0 and (row.worth_error or 0.0) >= 0.0 and 0.0 <= row.doubt <= 1.0 for row in found)
     assert max(row.worth for row in found) > 1.0
     assert [row.credit for row in found] == [row.credit for row in opt.credits()]
     assert found.recommended == opt.recommend().trial_id
@@ -133,8 +133,15 @@ def test_groups_are_ids_predicates_or_what_trials_have_in_common() -> None:
     members = {group.name: group.trial_ids for group in found.groups}
     assert members["ids"] == (1, 2) and members["late"] == (9, 10, 11)
     assert members["site = south"] == (0, 3, 6, 9) and len(members["site = north"]) == 8
-    with pytest.raises(ccgbo.UnknownTrialError, match=r"groups\['no'\] must be ids of trials; no trial is known as 99"):
-        opt.influence({"no": [99]})
+    for wrong in ([99], ["1"], [1.5]):
+        with pytest.raises(ccgbo.UnknownTrialError, match=r"groups\['no'\]: .* no trial is known as"):
+            opt.influence({"no": wrong})
+    for wrong in (3, "12"):
+        with pytest.raises(ccgbo.SettingError, match=r"groups\['no'\] must be trial ids or a predicate of a trial"):
+            opt.influence({"no": wrong})  # type: ignore[dict-item]
+    with pytest.raises(ccgbo.SettingError, match="groups must be a mapping of names"):
+        opt.influence([1, 2])  # type: ignore[arg-type]
+    assert opt.influence({"trials": [opt.trials[2]]}).groups[0].trial_ids == (2,)
     with pytest.raises(ccgbo.SettingError, match="by must be an attribute of the trials or a parameter, got 'colour'"):
         opt.influence(by="colour")
 
@@ -169,7 +176,12 @@ def test_shares_add_up_to_what_knowing_all_is_worth() -> None:
 def test_more_posterior_functions_give_a_smaller_error() -> None:
     few, many = told().influence(n_paths=8), told().influence(n_paths=200)
     assert (few.n_paths, many.n_paths) == (8, 200)
-    assert np.mean([row.worth_error for row in many]) < 0.5 * np.mean([row.worth_error for row in few])
+    assert np.mean([row.worth_error for row in many]) < 0.5 * np.mean([row.worth_error for row in few])  # type: ignore[arg-type]
+
+
+def test_a_single_function_or_order_has_no_error() -> None:
+    row = told().influence(n_paths=1, shapley=1).rows[0]
+    assert row.worth_error is None and row.share is not None and row.share_error is None
 
 
 def test_what_a_prediction_rests_on_is_what_deleting_it_would_change() -> None:
@@ -252,7 +264,7 @@ def check(opt: Optimizer, found: Influence) -> None:
     """What holds of any influence."""
     rows = (*found.rows, *found.groups)
     assert all(row.worth >= 0.0 and math.isfinite(row.worth) and math.isfinite(row.hope) for row in rows)
-    assert json.loads(json.dumps(found.to_dict()))["recommended"] == opt.recommend().trial_id
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["recommended"] == opt.recommend().trial_id
     assert str(found).startswith("The optimum is probably near ")
     for row in rows:
         assert str(row).startswith("without ")

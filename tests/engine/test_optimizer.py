@@ -211,11 +211,21 @@ def asked(scale: float, shift: float) -> Any:  # (12, 2)
     return np.array([list(t.params.values()) for t in opt.trials])
 
 
-def test_a_hundred_dimensions_work_with_the_scaled_prior() -> None:
-    space = {f"x{i}": (0.0, 1.0) for i in range(100)}
-    opt = Optimizer(space, preset=ccgbo.high_dimensional(ccgbo.Settings()), seed=0, n_initial=8)
-    drive(opt, lambda **p: -sum((v - 0.3) ** 2 for v in list(p.values())[:4]), 12)
+def test_a_thousand_dimensions_work_without_a_setting() -> None:
+    space = {f"x{i}": (0.0, 1.0) for i in range(1000)}
+    opt = Optimizer(space, seed=0)
+    assert opt.settings.initial_size(1000) == 40
+    drive(opt, lambda **p: -sum((v - 0.3) ** 2 for v in list(p.values())[:4]), 42)
+    assert [t.origin for t in opt.trials] == ["design"] * 40 + ["model"] * 2
     assert all(0.0 <= v <= 1.0 for v in opt.trials[-1].params.values())
+
+
+def test_many_parameters_of_every_kind_work_without_a_setting() -> None:
+    space = {f"x{i}": (0.0, 1.0) for i in range(18)} | {f"n{i}": (1, 9) for i in range(3)} | {"c": ["a", "b", "z"]}
+    opt = Optimizer(space, seed=0, n_initial=6)
+    drive(opt, lambda **p: -((p["x0"] - 0.3) ** 2) - 0.1 * p["n0"] + (p["c"] == "b"), 12)
+    assert [t.origin for t in opt.trials[-6:]] == ["model"] * 6
+    assert max(t.value for t in opt.trials[6:] if t.value is not None) > max(t.value for t in opt.trials[:6])
 
 
 def test_an_acquisition_that_is_weighed_at_every_turn_has_moderate_credit() -> None:

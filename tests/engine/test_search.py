@@ -27,6 +27,14 @@ def by_params(space: Space, f: Callable[[dict[str, Any]], float]) -> Callable[[A
     return lambda F: np.array([f(params) for params in space.decode_rows(space.from_features(F))])
 
 
+def test_local_candidates_change_few_of_many_coordinates(rng: np.random.Generator) -> None:
+    for d, most in ((10, 10.0), (400, 30.0)):
+        space = Space({f"x{i}": Float(0.0, 1.0) for i in range(d)})
+        centre = np.full((1, d), 0.5)
+        changed = (local_candidates(space, centre, 500, rng) != centre).sum(axis=1)
+        assert 0.4 * min(d, 40) < changed.mean() < most and changed.max() <= d
+
+
 def find(
     space: Space, f: Callable[[dict[str, Any]], float], seed: int = 0, taken: Array | None = None
 ) -> dict[str, Any]:

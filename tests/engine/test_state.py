@@ -28,6 +28,7 @@ SPACES: dict[str, dict[str, Any]] = {
         "space": {"x": (0.0, 1.0), "y": (0.0, 1.0)},
         "constraint": [LinearConstraint({"x": 1, "y": 1}, upper=1.2), lambda p: p["x"] > 0.1],
     },
+    "many": {"space": {f"x{i}": (0.0, 1.0) for i in range(30)}},
 }
 FAST: dict[str, Any] = {"n_initial": 4, "tuning": {"n_candidates": 64, "n_local": 16, "n_starts": 2, "search_steps": 8}}
 

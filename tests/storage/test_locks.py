@@ -424,7 +424,7 @@ def test_a_network_disk_is_refused_before_anything_is_created(tmp_path: Path, mo
     monkeypatch.setattr(
         Path, "read_text", lambda self, **kw: mounts if str(self) == "/proc/self/mountinfo" else read(self, **kw)
     )
-    with pytest.raises(ccgbo.StorageError, match=r"network disk \(nfs4\).*local disk, .*Optuna storage"):
+    with pytest.raises(ccgbo.StorageError, match=r"network disk \(nfs4\).*local disk, .*PostgreSQL"):
         ccgbo.Study(tmp_path / "s.db", SPACE)
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setenv("CCGBO_ALLOW_NETWORK_DISK", "1")

@@ -16,6 +16,7 @@ import pytest
 
 import ccgbo
 from ccgbo.acquisition import Alternate
+from ccgbo.engine.settings import suited
 from ccgbo.engine.settings_io import prior_from_dict, prior_to_dict, settings_from_dict, settings_to_dict
 from ccgbo.storage.anchor import Anchor
 from ccgbo.storage.workers import this_worker
@@ -236,7 +237,7 @@ def test_another_acquisition_in_the_place_of_a_withheld_one_is_refused(path: Pat
 @pytest.mark.parametrize("acquisition", [None, "ei", "mes", ccgbo.UCB(beta=0.1 + 0.2)])
 def test_settings_come_back_equal_from_json(preset: str, acquisition: Any) -> None:
     settings = ccgbo.Optimizer(SPACE, preset=preset, acquisition=acquisition, n_initial=7).settings
-    for s in (settings, ccgbo.high_dimensional(settings)):
+    for s in (settings, suited(settings, 25)):
         assert settings_from_dict(json.loads(json.dumps(settings_to_dict(s)))) == s
 
 

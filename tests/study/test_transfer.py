@@ -67,7 +67,7 @@ def told(trials: Any) -> list[tuple[Any, ...]]:
 # -- out and in again
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "json", "parquet"])
 def test_a_round_trip_through_a_file_changes_nothing(
     full: ccgbo.Study, study: ccgbo.Study, tmp_path: Path, kind: str
 ) -> None:
@@ -107,7 +107,8 @@ def test_what_is_exported_says_when(full: ccgbo.Study) -> None:
     assert data["trials"][3]["explanation"]["reason"] == full.trials[3].explanation.reason  # type: ignore[union-attr]
     head = to_csv(full).splitlines()[0]
     assert head == (
-        "id,state,value,noise_variance,origin,asked_at,told_at,error,params_x,params_n,params_deep,params_units,params_norm"
+        "id,state,value,noise_variance,readings,dropped,origin,asked_at,told_at,error,note,tags,"
+        "params_x,params_n,params_deep,params_units,params_norm"
     )
 
 
@@ -126,7 +127,7 @@ def same_choice(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.one_of(
@@ -139,10 +140,11 @@ def same_choice(a: Any, b: Any) -> bool:
         max_size=8,
         unique_by=lambda c: (isinstance(c, bool), c) if not isinstance(c, str) else ("text", c),
     ),
-    st.sampled_from(["csv", "parquet", "json"]),
+    st.sampled_from(["csv", "semicolon.csv", "tsv", "xlsx", "parquet", "json"]),
     st.booleans(),
 )
 def test_every_choice_survives_a_round_trip(choices: list[Any], kind: str, conditional: bool) -> None:
+    dialect: Any = "semicolon" if kind.startswith("semi") else None
     space: dict[str, Any] = {"x": (0.0, 1.0), "on": ccgbo.Bool()}
     space["c"] = ccgbo.Categorical(choices, active_if={"on": True} if conditional else None)
     points: list[dict[str, Any]] = [{"x": 0.1, "on": True, "c": c} for c in choices]
@@ -153,7 +155,7 @@ def test_every_choice_survives_a_round_trip(choices: list[Any], kind: str, condi
         with a, b:
             a.tell_many(points, [i / 7 for i in range(len(points))])
             a.tell(points[0], failed=True, error="=broken\r'")
-            export_study(a, Path(folder) / f"out.{kind}")
+            export_study(a, Path(folder) / f"out.{kind}", dialect=dialect)
             import_file(b, Path(folder) / f"out.{kind}")
             assert told(a.trials) == told(b.trials)
             pairs = [(s.params["c"], t.params["c"]) for s, t in zip(a.trials, b.trials, strict=True) if "c" in s.params]
@@ -162,7 +164,7 @@ def test_every_choice_survives_a_round_trip(choices: list[Any], kind: str, condi
             assert summary == f"told 0 pending trials, skipped {len(points) + 1} unchanged, added 0 new"
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
 @pytest.mark.parametrize("choices", [[None, "None"], [None, ""], ["", "a"]])
 def test_a_row_of_empty_cells_is_a_point_too(tmp_path: Path, kind: str, choices: list[Any]) -> None:
     a, b = (ccgbo.Study(tmp_path / name, {"c": ccgbo.Categorical(choices)}) for name in ("a.db", "b.db"))
@@ -273,6 +275,33 @@ def test_what_was_told_is_shown_and_changed_only_if_asked_for(lab: ccgbo.Study, 
     with pytest.raises(ccgbo.TellError, match=r"^row 2: row 1 says something else of trial 4\. Nothing"):
         import_table(lab, [{"id": 4, "value": 1.0}, {"id": 4, "value": 2.0}])
     assert lab.trials[4].state == "pending"
+
+
+def test_a_table_is_one_write(lab: ccgbo.Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told, amended and new rows together, or none of them."""
+    writes, write = [], lab._store.write
+    monkeypatch.setattr(lab._store, "write", lambda *args, **more: (writes.append(1), write(*args, **more))[1])
+    rows = [{"id": 0, "value": 9.0}, {"id": 3, "value": 1.0}, {"t": 50.0, "catalyst": True, "value": 2.0}]
+    before = lab.trials
+    with pytest.raises(ccgbo.TellError, match=r"row 4: value must be a number, got 'x'\. Nothing was imported"):
+        import_table(lab, [*rows, {"id": 4, "value": "x"}], amend=True)
+    assert lab.trials == before
+    writes.clear()
+    plan = import_table(lab, rows, amend=True)
+    assert writes == [1]
+    assert [t.value for t in plan.trials] == [1.0, 9.0, 2.0]
+    assert [t.value for t in lab.trials] == [9.0, before[1].value, before[2].value, 1.0, None, 2.0]
+    assert [(e.action, e.trial_id) for e in lab.log()] == [("amend", 0)]
+
+
+def test_what_a_table_does_to_pending_trials_beside_telling_them_is_in_the_log(lab: ccgbo.Study) -> None:
+    plan = import_table(lab, [{"id": 3, "state": "abandoned"}, {"id": 4, "note": "oven 3", "value": None}], amend=True)
+    assert str(plan) == "told 1 pending trial (1 abandoned), skipped 0 unchanged, added 0 new, amended 1 changed"
+    assert [(t.state, dict(t.attributes)) for t in lab.trials[3:]] == [
+        ("abandoned", {}),
+        ("pending", {"note": "oven 3"}),
+    ]
+    assert [(e.action, e.trial_id) for e in lab.log()] == [("abandon", 3), ("amend", 4)]
 
 
 def test_a_dry_run_says_it_before(lab: ccgbo.Study, tmp_path: Path) -> None:
@@ -492,7 +521,7 @@ def test_optuna_studies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert study.trials == ()
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.json", "x.parquet", "x.html", "x.toml"])
+@pytest.mark.parametrize("name", ["x.csv", "x.xlsx", "x.json", "x.parquet", "x.html", "x.toml"])
 def test_a_disk_that_is_full_leaves_the_old_file_as_it_was(tmp_path: Path, name: str) -> None:
     code = """
 import resource, signal, sys

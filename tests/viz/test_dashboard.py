@@ -143,6 +143,8 @@ def test_what_a_new_analysis_has_not_reached_yet_is_kept_from_the_last(study_pat
     stages = list(analyse(study_path, "net", {"over_time": "old", "proxy": "old"}))
     assert (stages[0]["over_time"], stages[0]["proxy"] == "old") == ("old", False)
     assert stages[-1]["over_time"] != "old"
+    other = next(analyse(study_path, "net", {"over_time": "old", "space": 1}))
+    assert "over_time" not in other  # of another space: its parameters may be gone
 
 
 def test_an_analysis_that_breaks_leaves_a_message(

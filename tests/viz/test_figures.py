@@ -32,6 +32,7 @@ from ccgbo.acquisition import Alternate
 from ccgbo.plotting import CYCLE
 from ccgbo.viz.axes import axis_of, place
 from ccgbo.viz.illustration import START, toy, toy_optimizer
+from ccgbo.viz.report import report_html
 
 from .conftest import MIXED, run, score
 
@@ -433,3 +434,18 @@ def test_a_mixture_of_two_is_drawn_although_a_map_of_both_is_a_line() -> None:
         opt.tell(trial, -((trial.params["a"] - 0.3) ** 2))
     assert viz.plot_slices(opt).shape == (2, 2)
     assert viz.plot_maps(opt).shape == (2, 2)
+
+
+def test_figures_and_report_leave_out_what_is_dropped_and_draw_what_lies_outside() -> None:
+    opt = Optimizer({"x": (0.0, 1.0), "kind": ["a", "b"]}, seed=0, n_initial=4)
+    for i in range(8):
+        trial = opt.ask()
+        opt.tell(trial, 100.0 if i == 3 else trial.params["x"])
+    opt.drop(3)
+    axes = viz.plot_progress(opt)
+    assert max(np.max(line.get_ydata()) for line in axes.lines) < 1.5  # type: ignore[arg-type]
+    opt.change_space({"x": (0.0, 0.5), "kind": ["a"]})  # trials at b have no position any more
+    assert opt.outside
+    for draw in (viz.plot_progress, viz.plot_parallel, viz.plot_importance, viz.plot_slices):
+        draw(opt)
+    assert "<html" in report_html(opt)

@@ -19,6 +19,7 @@ from ccgbo.study import Study
 from ccgbo.viz import ModelView
 from ccgbo.viz.assets import VIEWS
 from ccgbo.viz.cli import report as report_command
+from ccgbo.viz.log import log_payload
 from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
 from ccgbo.viz.report import fill, inline_json, report_html, write_report
 from ccgbo.viz.story import credit_story
@@ -100,6 +101,23 @@ def test_hostile_text_cannot_end_the_data_nor_fill_the_template(tmp_path: Path) 
     assert len(re.findall(r"<script\b", html)) == 2 + len(VIEWS)  # the data, and all of ours
     assert inline_json({"a": "</script><!--\u2028"}) == '{"a":"\\u003c/script>\\u003c!--\\u2028"}'
     assert fill("a {{x}} b {{y}}", {"x": "{{y}}", "y": "1"}) == "a {{y}} b 1"
+
+
+def test_the_report_has_the_latest_of_what_was_changed_by_hand(tmp_path: Path) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    opt.tell({"x": 0.5}, 6.82)
+    opt.amend(0, 68.2, note="a typo")
+    opt.drop(0, note="old catalyst")
+    for source in (opt, hostile_study(tmp_path / "h.db")):
+        if isinstance(source, Study):
+            source.annotate(0, note=HOSTILE[0])
+        log = embedded(report_html(source))["study"]["log"]
+        assert log["count"] == len(source.log())
+        assert [e["action"] for e in log["events"]] == [e.action for e in reversed(source.log())]
+    event = log_payload(opt.log() * 300)
+    assert (event["count"], len(event["events"])) == (600, 500)
+    assert event["events"][0]["note"] == "old catalyst"
+    assert event["events"][1]["changes"] == ["value 6.82 -> 68.2", "note a typo"]
 
 
 def test_a_report_before_any_value_says_so() -> None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from ccgbo.acquisition import UCB, LogEI
 from ccgbo.bench.baselines.base import EngineMethod, EngineSearch, Initial, Method, Searcher
+from ccgbo.bench.credited import CreditedBy, Source
 from ccgbo.bench.turbo_box import TurboBox
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import DEFAULT, Settings, resolve
@@ -40,6 +41,12 @@ class OwnDesign:
         return EngineSearch(Optimizer(space, preset=self.settings, seed=seed, n_initial=size))
 
 
+def _credited(source: Source, **options: Any) -> Callable[[], Method]:
+    """The default's surrogate and search with credit from another source, on Thompson sampling unless another base."""
+    return _changed(_PLAIN, acquisition=CreditedBy(source=source, **options))
+
+
+_MODERATE: dict[str, Any] = {"base": UCB(beta=2.576), "strength": 0.5, "tau": 5.0}
 _PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search
 _TURNS: Any = DEFAULT.acquisition
 
@@ -55,6 +62,8 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "gp-ts-credit": _changed(acquisition="ts"),
         "gp-jes": _changed(_PLAIN, acquisition="jes"),
         "gp-jes-credit": _changed(acquisition="jes"),
+        **{f"ts-{source}": _credited(source) for source in get_args(Source)},
+        **{f"ucb-{source}": _credited(source, **_MODERATE) for source in get_args(Source)},
         "unscaled-field": _changed(credit={"field": "knn"}),
         "explore-ucb": _changed(acquisition=replace(_TURNS, explore=UCB(beta=2.576))),
         "no-trend": _changed(fit={"trend_prior": None}),

@@ -39,6 +39,7 @@ COMMANDS = {
     "export": ("ccgbo.cli.tables:export", "Write the trials to CSV, Excel, JSON or Parquet."),
     "import": ("ccgbo.cli.tables:import_", "Take in a table that comes back, or an Optuna study."),
     "release": ("ccgbo.cli.studies:release", "Release pending trials, to be asked again."),
+    "move": ("ccgbo.cli.studies:move", "Move a study to another file or database."),
     "delete": ("ccgbo.cli.studies:delete", "Delete a study."),
     "report": ("ccgbo.viz.cli:report", "Write a study's report as one HTML page."),
     "dashboard": ("ccgbo.viz.cli:dashboard", "Watch studies in the browser."),

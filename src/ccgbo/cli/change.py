@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,20 +11,23 @@ from ccgbo.cli.studies import FILE, study_arguments
 from ccgbo.cli.values import ASSIGNMENT, assignments, pairs
 from ccgbo.revisions import consequences
 from ccgbo.space import change_space, load_space
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import printable
+
+RENAMED = "OLD=NEW"
 
 
 @click.command()
 @study_arguments
 @click.option("--space", "space_file", type=FILE, required=True, help="The new space, a .toml or .json file.")
 @click.option("--default", "defaults", metavar=ASSIGNMENT, multiple=True, help="What trials had of a new parameter.")
-@click.option("--rename", metavar="OLD=NEW", multiple=True, help="A parameter that has another name now.")
+@click.option("--rename", metavar=RENAMED, multiple=True, help="A parameter that has another name now.")
 @click.option("--fix", metavar=ASSIGNMENT, multiple=True, help="A parameter that has one value from now on.")
 @click.option("--marginal", metavar="NAME", multiple=True, help="A removed parameter: what it did counts as noise.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
 def change(
-    file: Path,
+    file: Place,
     name: str | None,
     space_file: Path,
     defaults: tuple[str, ...],
@@ -43,9 +47,9 @@ def change(
     new = load_space(space_file)
     with Study(file, name=name) as study:
         trials, old = study.trials, study.space
-        said = {
+        said: dict[str, Any] = {
             "defaults": assignments("--default", defaults, new),
-            "rename": dict(pairs("--rename", rename, old)),
+            "rename": dict(pairs("--rename", rename, old, RENAMED)),
             "fixed": assignments("--fix", fix, old),
             "marginal": marginal,
         }

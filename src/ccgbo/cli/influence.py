@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ import click
 from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import table
 from ccgbo.influence import InfluenceRow
+from ccgbo.storage import Place
 from ccgbo.study import Study
 
 RANGE = re.compile(r"(\d+)(?:-(\d+))?")
@@ -41,7 +41,7 @@ def _groups(_context: click.Context, _option: click.Parameter, texts: tuple[str,
 @click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Observations for these.")
 @click.option("--last", type=click.IntRange(min=1), help="Show only so many of the most valuable observations.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def influence(file: Path, name: str | None, last: int | None, as_json: bool, **asked: Any) -> None:
+def influence(file: Place, name: str | None, last: int | None, as_json: bool, **asked: Any) -> None:
     """Tell what each observation is worth, and what would be believed without it.
 
     The worth is what acting without the observation would cost on average, in the unit of the values; doubt is the

@@ -16,6 +16,7 @@ from ccgbo.cli.table import table
 from ccgbo.cli.values import ASSIGNMENT, DURATION, NUMBER, assignments
 from ccgbo.records import Result
 from ccgbo.running import BY_HAND, GO_ON, INTERRUPTED
+from ccgbo.storage import Place
 from ccgbo.study import Study
 
 KEEP_GOING = "--keep-going"
@@ -27,7 +28,7 @@ STOP_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")  # asked to end, the terminal is
 @click.option("-n", "n", type=click.IntRange(min=1), default=1, help="How many points.  [default: 1]")
 @click.option("--fix", metavar=ASSIGNMENT, multiple=True, help="A parameter has this value in every point.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per point.")
-def ask(file: Path, name: str | None, n: int, fix: tuple[str, ...], as_json: bool) -> None:
+def ask(file: Place, name: str | None, n: int, fix: tuple[str, ...], as_json: bool) -> None:
     """Print the next points to evaluate, each with the trial's id to tell its value under.
 
     Enqueued points come first, then trials that were released, then suggestions.
@@ -58,7 +59,7 @@ def ask(file: Path, name: str | None, n: int, fix: tuple[str, ...], as_json: boo
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(
-    file: Path,
+    file: Place,
     name: str | None,
     n_trials: int,
     command: tuple[str, ...],

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +14,7 @@ from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import cell, table, words
 from ccgbo.errors import NoObservationsError
 from ccgbo.records import Trial, best_of
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import count, printable, shorten
 
@@ -26,7 +26,7 @@ WHY = 60  # characters of a reason or a note
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--last", type=click.IntRange(min=1), help="Show only so many of the latest trials.")
 @click.option("--no-model", is_flag=True, help="Without credits and recommendation, which take time in large studies.")
-def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model: bool) -> None:
+def show(file: Place, name: str | None, as_json: bool, last: int | None, no_model: bool) -> None:
     """Show the trials of a study with their credits, the best and the recommended point, and what to beware of.
 
     Credit says how much an observation tells about where the optimum is: 1 the most, 0.1 the least.
@@ -60,10 +60,10 @@ def show(file: Path, name: str | None, as_json: bool, last: int | None, no_model
             rest = [
                 [t.id, _state(t, outside), t.value, credit.get(t.id), *map(t.params.get, study.space)] for t in shown
             ]
-            for column, said in (("why", _why), ("note", _note)):
-                if any(said(t, outside) for t in shown):
+            for column, text_of in (("why", _why), ("note", _note)):
+                if any(text_of(t, outside) for t in shown):
                     columns.append(column)
-                    rest = [[*row, shorten(said(t, outside), WHY)] for row, t in zip(rest, shown)]
+                    rest = [[*row, shorten(text_of(t, outside), WHY)] for row, t in zip(rest, shown)]
             click.echo(table(columns, rest))
         if best is not None:
             click.secho(f"best         trial {best.id}: {cell(best.value)} at {words(best.params)}", bold=True)

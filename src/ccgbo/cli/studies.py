@@ -15,23 +15,26 @@ from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.cli.table import table
 from ccgbo.engine.settings import PRESETS
 from ccgbo.space import load_space
-from ccgbo.storage import delete_study, list_studies
+from ccgbo.storage import Place, delete_study, list_studies, place_at
 from ccgbo.study import Study
+from ccgbo.study.moving import move_study
 from ccgbo.text import count, printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+# a file, or the address of a database, which is never printed with its password
+STUDIES: dict[str, Any] = {"type": click.Path(dir_okay=False), "callback": lambda _, __, given: place_at(given)}
 
 
 def study_arguments(command: F) -> F:
     """FILE and --name, which say which study is meant."""
     named = click.option("--name", help="The study, where the file has several.")
-    return click.argument("file", type=FILE)(named(command))
+    return click.argument("file", **STUDIES)(named(command))
 
 
 @click.command()
-@click.argument("file", type=FILE)
+@click.argument("file", **STUDIES)
 @click.option("--space", "space_file", type=FILE, required=True, help="The search space, a .toml or .json file.")
 @click.option("--name", help="Of the study; a file can hold many.  [default: default]")
 @click.option("--minimize", is_flag=True, help="Look for the lowest value instead of the highest.")
@@ -39,7 +42,7 @@ def study_arguments(command: F) -> F:
 @click.option("--acquisition", type=click.Choice(sorted(ACQUISITIONS)), help="Instead of the preset's.")
 @click.option("--n-initial", type=click.IntRange(min=1), help="Points of the initial design.")
 @click.option("--seed", type=click.IntRange(min=0), help="For runs that can be repeated.")
-def init(file: Path, space_file: Path, name: str | None, minimize: bool, **options: Any) -> None:
+def init(file: Place, space_file: Path, name: str | None, minimize: bool, **options: Any) -> None:
     """Create a study in FILE.
 
     The space is a table of parameters:
@@ -69,9 +72,9 @@ def init(file: Path, space_file: Path, name: str | None, minimize: bool, **optio
 
 
 @click.command("list")
-@click.argument("file", type=FILE)
+@click.argument("file", **STUDIES)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(file: Path, as_json: bool) -> None:
+def list_(file: Place, as_json: bool) -> None:
     """List the studies of a file."""
     infos = list_studies(file)
     if as_json:
@@ -92,7 +95,7 @@ def _local(seconds: float) -> str:
 @study_arguments
 @click.argument("trials", nargs=-1, type=int)
 @click.option("--all", "everything", is_flag=True, help="Every pending trial, also those somebody may be working on.")
-def release(file: Path, name: str | None, trials: tuple[int, ...], everything: bool) -> None:
+def release(file: Place, name: str | None, trials: tuple[int, ...], everything: bool) -> None:
     """Release pending TRIALS, so that the next ask returns them; by default those of workers that died."""
     if trials and everything:
         raise click.UsageError("give either trials or --all.")
@@ -105,10 +108,10 @@ def release(file: Path, name: str | None, trials: tuple[int, ...], everything: b
 
 
 @click.command()
-@click.argument("file", type=FILE)
+@click.argument("file", **STUDIES)
 @click.option("--name", required=True, help="The study to delete.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def delete(file: Path, name: str, yes: bool) -> None:
+def delete(file: Place, name: str, yes: bool) -> None:
     """Delete a study and its trials from a file."""
     info = {info.name: info for info in list_studies(file)}.get(name)
     if info is not None and not yes:
@@ -116,3 +119,20 @@ def delete(file: Path, name: str, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
     delete_study(file, name)
     click.echo(f"deleted study {printable(repr(name))} from {file}")
+
+
+@click.command()
+@click.argument("file", **STUDIES)
+@click.argument("target", **STUDIES)
+@click.option("--name", help="The study, where the file has several.")
+@click.option("--as", "new_name", metavar="NAME", help="What it is called from now on.  [default: as before]")
+def move(file: Place, target: Place, name: str | None, new_name: str | None) -> None:
+    """Move a study from FILE to TARGET, each a file or the address of a database, with everything that is of it.
+
+    \b
+        ccgbo move tune.db postgresql://user@host/database
+
+    Its trials keep their ids and times, and the next ask is what it would have been. While a run works on it, it stays.
+    """
+    moved = move_study(file, target, name=name, new_name=new_name)
+    click.echo(f"moved study {printable(repr(moved))} from {file} to {target}")

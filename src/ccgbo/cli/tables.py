@@ -9,6 +9,7 @@ import click
 
 from ccgbo.cli.studies import FILE, study_arguments
 from ccgbo.errors import StudyNotFoundError
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import count, printable
 
@@ -21,7 +22,7 @@ SHOWN = 50  # changed and refused rows
 @click.argument("output", type=click.Path(dir_okay=False, allow_dash=True, path_type=str))
 @click.option("--format", "kind", type=KINDS, help="Instead of the suffix's.")
 @click.option("--dialect", type=click.Choice(["comma", "semicolon", "tab"]), help="Of CSV.  [default: comma]")
-def export(file: Path, name: str | None, output: str, kind: str | None, dialect: Any) -> None:
+def export(file: Place, name: str | None, output: str, kind: str | None, dialect: Any) -> None:
     """Write the trials to OUTPUT, a .csv, .xlsx, .json or .parquet file; - prints CSV or JSON.
 
     Values can be written into the file and come back with `ccgbo import`. --dialect semicolon writes decimal commas,
@@ -51,10 +52,8 @@ def export(file: Path, name: str | None, output: str, kind: str | None, dialect:
 @click.option("--value", default="value", show_default=True, help="The column with the value.")
 @click.option("--optuna", metavar="ADDRESS", help="Of an Optuna storage, such as sqlite:///old.db.")
 @click.option("--optuna-study", help="Its study, where it has several.")
-@click.pass_context
 def import_(
-    ctx: click.Context,
-    file: Path,
+    file: Place,
     name: str | None,
     table_file: Path | None,
     kind: str | None,
@@ -100,4 +99,4 @@ def import_(
     if plan.changed and not plan.amend:
         click.echo("what changed is left as it was told: --amend takes it over")
     if plan.refused:
-        ctx.exit(1)
+        click.get_current_context().exit(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -14,13 +13,16 @@ from ccgbo.cli.table import words
 from ccgbo.cli.values import ASSIGNMENT, NUMBER, assignments, pairs
 from ccgbo.errors import UnknownTrialError
 from ccgbo.records import Trial, best_of
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+ATTRIBUTE = "NAME=TEXT"
 
-def _known(file: Path, trial: int, change: Callable[[int], Trial]) -> Trial:
+
+def _known(file: Place, trial: int, change: Callable[[int], Trial]) -> Trial:
     """What is done to a trial; of one that is not there the error says where the trials are listed."""
     try:
         return change(trial)
@@ -52,7 +54,7 @@ def outcome_arguments(command: F) -> F:
 @click.command(context_settings={"ignore_unknown_options": True})  # so that -0.3 is a value
 @study_arguments
 @outcome_arguments
-def tell(file: Path, name: str | None, trial: int, **given: Any) -> None:
+def tell(file: Place, name: str | None, trial: int, **given: Any) -> None:
     """Record the VALUE of a TRIAL, or that it --failed; several values are readings of one trial."""
     with Study(file, name=name) as study:
         outcome = _outcome(study, needs_value=True, **given)
@@ -62,7 +64,7 @@ def tell(file: Path, name: str | None, trial: int, **given: Any) -> None:
 @click.command(context_settings={"ignore_unknown_options": True})
 @study_arguments
 @outcome_arguments
-def amend(file: Path, name: str | None, trial: int, **given: Any) -> None:
+def amend(file: Place, name: str | None, trial: int, **given: Any) -> None:
     """Correct the VALUE of a TRIAL that has one, make it --failed, or correct the settings that were used.
 
     A trial that was abandoned comes back with a value.
@@ -123,7 +125,7 @@ def _say(study: Study, told: Trial) -> None:
 def _each(word: str, change: Callable[[Study], Callable[..., Trial]], text: str) -> click.Command:
     """A command that does one thing to each of its trials."""
 
-    def command(file: Path, name: str | None, trials: tuple[int, ...], note: str | None) -> None:
+    def command(file: Place, name: str | None, trials: tuple[int, ...], note: str | None) -> None:
         with Study(file, name=name) as study:
             for trial in trials:
                 _known(file, trial, lambda i: change(study)(i, note=note))
@@ -160,10 +162,10 @@ abandon = _each(
 @click.argument("trial", type=int)
 @click.option("--note", help="Anything to remember about the trial.")
 @click.option("--tag", "tags", multiple=True, help="A word to find it by, instead of those it has; can be repeated.")
-@click.option("--attribute", "more", metavar="NAME=TEXT", multiple=True, help="More to keep, such as operator=kim.")
+@click.option("--attribute", "more", metavar=ATTRIBUTE, multiple=True, help="More to keep, such as operator=kim.")
 @click.option("--remove", metavar="NAME", multiple=True, help="An attribute to take away: note, tags or another.")
 def annotate(
-    file: Path,
+    file: Place,
     name: str | None,
     trial: int,
     note: str | None,
@@ -172,7 +174,7 @@ def annotate(
     remove: tuple[str, ...],
 ) -> None:
     """Keep a note, tags or anything else with a TRIAL; its value and the model stay as they are."""
-    attributes: dict[str, Any] = dict(pairs("--attribute", more)) | dict.fromkeys(remove)
+    attributes: dict[str, Any] = dict(pairs("--attribute", more, form=ATTRIBUTE)) | dict.fromkeys(remove)
     attributes |= ({} if note is None else {"note": note}) | ({"tags": list(tags)} if tags else {})
     if not attributes:
         raise click.UsageError("give a --note, a --tag, an --attribute or what to --remove.")
@@ -185,7 +187,7 @@ def annotate(
 @study_arguments
 @click.argument("params", metavar=f"{ASSIGNMENT}...", nargs=-1, required=True)
 @click.option("--note", help="Anything to remember about the trial.")
-def enqueue(file: Path, name: str | None, params: tuple[str, ...], note: str | None) -> None:
+def enqueue(file: Place, name: str | None, params: tuple[str, ...], note: str | None) -> None:
     """Put a point of your own in line: the next `ccgbo ask` or `ccgbo run` gives it out first.
 
     \b
@@ -201,7 +203,7 @@ def enqueue(file: Path, name: str | None, params: tuple[str, ...], note: str | N
 @click.argument("trial", type=int, required=False)
 @click.option("--last", type=click.IntRange(min=1), help="Show only so many of the latest.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def log(file: Path, name: str | None, trial: int | None, last: int | None, as_json: bool) -> None:
+def log(file: Place, name: str | None, trial: int | None, last: int | None, as_json: bool) -> None:
     """Show what was changed by hand, of one TRIAL or of all: when (UTC), by whom, before and after."""
     with Study(file, name=name) as study:
         events = [event for event in study.log() if trial is None or event.trial_id == trial]

@@ -76,14 +76,16 @@ def assignments(option: str, texts: Sequence[str], space: Space) -> dict[str, An
     return values
 
 
-def pairs(option: str, texts: Sequence[str], names: Iterable[str] = ()) -> list[tuple[str, str]]:
+def pairs(
+    option: str, texts: Sequence[str], names: Iterable[str] = (), form: str = ASSIGNMENT
+) -> list[tuple[str, str]]:
     """The two sides of NAME=VALUE; of ``names`` also those that have a = in them."""
     found: dict[str, str] = {}
     for text in texts:
         known = max((name for name in names if text.startswith(f"{name}=")), key=len, default=None)
         name, equals, value = (known, "=", text[len(known) + 1 :]) if known is not None else text.partition("=")
         if not name or not equals:
-            raise click.UsageError(f"{option} must be {ASSIGNMENT}, got {text!r}.")
+            raise click.UsageError(f"{option} must be {form}, got {text!r}.")
         if name in found:
             raise click.UsageError(f"{option}: {name!r} must be given once.")
         found[name] = value

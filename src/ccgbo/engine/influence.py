@@ -9,6 +9,7 @@ outcome transform and every random draw, so that what differs is the observation
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from ccgbo.influence import SAME, GroupInfluence, Groups, Influence, InfluenceRo
 from ccgbo.records import Trial
 from ccgbo.space import Categorical, Space
 from ccgbo.surrogate.base import DeletablePosterior, Deletions, Rows
-from ccgbo.text import printable
+from ccgbo.surrogate.outcome_transform import LARGEST
 from ccgbo.validation import shown
 
 N_GLOBAL = 256  # candidates over the whole space; each maximum climbs from the best of them
@@ -50,7 +51,8 @@ def influence(
 ) -> Influence:
     """What each observation, and each group, is worth."""
     view = View.of(state, history, deepcopy(rng), n_paths)
-    members = {name: tuple(i for i in ids if i in view.ids) for name, ids in groups.items()}
+    known = set(view.ids)
+    members = {name: tuple(i for i in ids if i in known) for name, ids in groups.items()}
     worlds = view.worlds(members.values())
     found = find_optima(view.deletions, worlds, view.pool)
     facts, n = view.counterfactuals(found, worlds), len(view.ids)
@@ -109,29 +111,32 @@ def moved(space: Space, u: Array, V: Array) -> Array:  # (d,), (b, d) -> (b,)
 
 def members_of(groups: Groups | None, by: str | None, history: History) -> dict[str, tuple[int, ...]]:
     """Trial ids by the name of their group."""
-    named: dict[str, tuple[int, ...]] = {}
-    for name, members in (groups or {}).items():
-        if callable(members):
-            named[str(name)] = tuple(i for i in history.complete if members(history.trials[i]))
-            continue
-        named[str(name)] = tuple(dict.fromkeys(int(i) for i in members))
-        for i in named[str(name)]:
-            if i not in history.trials:
-                raise UnknownTrialError(f"groups[{name!r}] must be ids of trials; no trial is known as {i!r}.")
-    if by is not None:
-        named |= _by(by, [history.trials[i] for i in history.complete])
-    return named
+    if groups is not None and not isinstance(groups, Mapping):
+        raise SettingError(f"groups must be a mapping of names to trial ids or predicates, got {shown(groups)}.")
+    named = {str(name): _ids(str(name), members, history) for name, members in (groups or {}).items()}
+    return named if by is None else named | _by(by, [history.trials[i] for i in history.complete])
+
+
+def _ids(name: str, members: Any, history: History) -> tuple[int, ...]:
+    if callable(members):
+        return tuple(i for i in history.complete if members(history.trials[i]))
+    if isinstance(members, str) or not np.iterable(members):
+        raise SettingError(f"groups[{name!r}] must be trial ids or a predicate of a trial, got {shown(members)}.")
+    try:
+        return tuple(dict.fromkeys(history.find(trial).id for trial in members))
+    except UnknownTrialError as error:
+        raise UnknownTrialError(f"groups[{name!r}]: {error}") from None
 
 
 def _by(key: str, trials: Sequence[Trial]) -> dict[str, tuple[int, ...]]:
-    """Trials by an attribute, or by the value of a parameter."""
+    """Trials by an attribute, by each entry of one that is a list, or by the value of a parameter."""
     found: dict[str, list[int]] = {}
     for trial in trials:
-        known: Mapping[str, Any] = {**trial.params, **getattr(trial, "attributes", {})}
-        if known.get(key) is not None:
-            found.setdefault(f"{key} = {printable(str(known[key]))}", []).append(trial.id)
+        value = {**trial.params, **getattr(trial, "attributes", {})}.get(key)
+        for each in value if isinstance(value, list | tuple) else [] if value is None else [value]:
+            found.setdefault(f"{key} = {each}", []).append(trial.id)
     if trials and not found:
-        raise SettingError(f"by must be an attribute of the trials or a parameter, got {key!r}.")
+        raise SettingError(f"by must be an attribute of the trials or a parameter, got {shown(key)}.")
     return {name: tuple(ids) for name, ids in found.items()}
 
 
@@ -183,9 +188,11 @@ class View:
         values: Array = self.sign * self.state.model.in_user_units(y, np.zeros_like(y))[0]
         return values
 
-    def slope(self, y: float) -> float:
-        """What a small difference at a value of the model is worth to the user."""
-        return in_user_units(self.state.model, y, 1.0, self.sign)[1]
+    def differences(self, dy: Array, y: float) -> list[float | None]:
+        """Small differences at a value of the model, likewise; None for what is not known."""
+        with np.errstate(over="ignore"):
+            scaled = np.clip(dy * in_user_units(self.state.model, y, 1.0, self.sign)[1], -LARGEST, LARGEST)
+        return [None if math.isnan(d) else d for d in scaled.tolist()]
 
     def optima(self, found: Found) -> list[Optimum]:
         """Of every world; the place is that of the mean, the last of the paths."""
@@ -199,7 +206,7 @@ class View:
         z, loss, away = full.maxima[0, :-1].mean(), found.loss, self._others(found)
         worth = np.abs(self.values(z - found.worth) - self.values(np.array([z])))
         hope = self.sign * (self.values(there.maxima[:, :-1].mean(axis=1)) - self.values(np.array([z])))
-        error = self.slope(float(z)) * found.error
+        error = self.differences(found.error, float(z))
         optima, worst = self.optima(there), np.where(away, loss, -1.0).argmax(axis=1)
         here, elsewhere = self.places(full.argmax[0, -1:])[0], there.argmax[np.arange(len(worlds)), worst]
         far = moved(space, here, self.places(there.argmax[:, -1]))
@@ -212,7 +219,7 @@ class View:
             facts.append(
                 {
                     "worth": float(worth[g]),
-                    "worth_error": float(error[g]),
+                    "worth_error": error[g],
                     "hope": float(hope[g]),
                     "optimum": optima[g] if left else None,
                     "moved": float(far[g]) if left else None,
@@ -249,7 +256,7 @@ def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator
     return there.optima(find_optima(there.deletions, [gone], there.pool).without)[0]
 
 
-def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) -> list[dict[str, float]]:
+def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) -> list[dict[str, float | None]]:
     """Shapley values of the observations, see credit/shapley.py; none without orders."""
     if not n_orders:
         return []
@@ -258,8 +265,6 @@ def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) 
     points = [view.pool.F, view.deletions.paths.X, found.full.argmax[0], some]
     orders = sampled_orders(len(view.ids), n_orders, rng)
     shares = shapley(view.deletions, np.concatenate(points), orders)
-    slope = view.slope(float(found.full.maxima[0, :-1].mean()))
-    return [
-        {"share": float(value), "share_error": float(error)}
-        for value, error in zip(slope * shares.value, slope * shares.error, strict=True)
-    ]
+    z = float(found.full.maxima[0, :-1].mean())
+    pairs = zip(view.differences(shares.value, z), view.differences(shares.error, z), strict=True)
+    return [{"share": value, "share_error": error} for value, error in pairs]

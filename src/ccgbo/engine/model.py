@@ -256,3 +256,9 @@ def _standard_noise(noise: Array, outcome: Outcome, y: Array) -> Array | None:
     with np.errstate(over="ignore"):
         scaled: Array = np.minimum(noise / np.maximum(outcome.slope(y), 1e-150) ** 2, 1e6)
     return scaled
+
+
+def best_row(mean: Array, U: Array) -> int:  # (n,), (n, d)
+    """The row with the best mean within the bounds, which observations may lie beyond; of all where none is within."""
+    within = ((U >= 0.0) & (U <= 1.0)).all(axis=1)
+    return int(np.where(within, mean, -np.inf).argmax() if within.any() else mean.argmax())

@@ -79,7 +79,7 @@ class Optimizer(OptimizerEditor):
         super().__init__(
             known,
             check("direction", direction, Direction),
-            resolve(preset, **settings),
+            resolve(preset, known.d, **settings),
             None if prior is None else UserPrior(known, prior),
             optional_whole_number("threads", threads),
             optional_whole_number("seed", seed, at_least=0),

@@ -24,7 +24,7 @@ class SettingsOptions(TypedDict, total=False):
     """Every field of ``Settings`` as a keyword."""
 
     n_initial: int | None
-    """Evaluations of the initial design; the presets have max(2 d, 10) for d parameters."""
+    """Evaluations of the initial design; the presets have max(2 d, 10) for d parameters, the default at most 40."""
     design: Literal["sobol", "lhs", "random"] | None
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
     outcome_transform: Literal["robust", "standardize"] | None
@@ -45,6 +45,8 @@ class SettingsOptions(TypedDict, total=False):
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
     prior_strength: float | None
     """Weight of a user's prior over the optimum, which fades with the iterations."""
+    adapt: bool | None
+    """Whether what is left as it is becomes what suits more than 20 parameters."""
     tuning: EngineTuning | Mapping[str, Any] | None
     """Numerical tuning, which nobody needs to touch; a mapping changes single fields of the preset's."""
 

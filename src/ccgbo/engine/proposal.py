@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.acquisition import (
     Acquisition,
@@ -33,11 +34,12 @@ from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
 from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditFactor, credit_factor
 from ccgbo.credit.scores import Scores, score
-from ccgbo.engine.model import Model
+from ccgbo.engine.model import Model, best_row
 from ccgbo.engine.search import Excluded, global_candidates, local_candidates, movable, optimize_acquisition
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.space import Space
+from ccgbo.space.coordinates import NEAR
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.optima import Optima, maximise_paths
 
@@ -63,6 +65,11 @@ class State:
     """Points that must not be suggested again."""
     prior: UserPrior | None = None
     """The user's belief about where the optimum is."""
+
+    @property
+    def best(self) -> int:
+        """The row of the best observation by posterior mean."""
+        return best_row(self.model.mean, self.observed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +113,7 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     posterior = with_pending(state, rng)
     U = np.concatenate([U, local_candidates(space, _centres(state, scores), s.tuning.n_local, rng)])
     F = space.features(U)
-    context = Context(posterior, float(model.mean.max()), optima, rng, t, F)
+    context = Context(posterior, incumbent(state), optima, rng, t, F)
     base = with_gradient(turn.acquisition.bind(context), space.continuous_columns)
     alpha = base(F)
     weighted, values = weigh(base, alpha, turn.acquisition.codomain, factors, F)  # Eq. (4)
@@ -136,7 +143,7 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
     if gated and proposal.credit is not None:
         plain = proposal.without_credit()
         u = _search(state, plain, rng)
-        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= state.model.mean.max():
+        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= incumbent(state):
             return replace(plain, chosen=u)
     return replace(proposal, chosen=_search(state, proposal, rng))
 
@@ -173,12 +180,30 @@ def sample_optima(state: State, U: Array, rng: np.random.Generator) -> Optima:
     U = U[: tuning.path_candidates]
     free = movable(state.space, np.concatenate([U, state.observed]))
     F, surface = state.space.features(U), state.space.surface
-    return maximise_paths(paths, F, free, steps=tuning.path_steps, surface=surface)
+    return maximise_paths(paths, F, free, steps=tuning.path_steps, surface=surface, elsewhere=elsewhere(state))
 
 
 def score_observations(state: State, optima: Optima) -> Scores:
     s = state.settings
     return score(state.model.mean, state.model.std, optima.z, floor=s.credit.floor, eps=s.tuning.score_eps)
+
+
+def incumbent(state: State) -> float:
+    """The largest posterior mean at the observations; of one that the space does not have, at the point beside it.
+
+    What was observed at another value of a fixed parameter, or beyond a bound that was narrowed since, cannot be had
+    again: measured against it no point of the space would promise any improvement.
+    """
+    mean, away = state.model.mean.copy(), elsewhere(state)
+    if len(away):
+        beside = state.space.snap(state.observed[away])
+        mean[away] = state.model.posterior.predict(state.space.features(beside))[0]
+    return float(mean.max())
+
+
+def elsewhere(state: State) -> NDArray[np.intp]:
+    """Rows of the observations that are no points of the space: beyond a bound, or at other values than are fixed."""
+    return np.flatnonzero(np.abs(state.space.snap(state.observed) - state.observed).max(axis=1) > NEAR)
 
 
 def prior_factor(state: State) -> PriorFactor | None:

@@ -16,7 +16,7 @@ from ccgbo.engine.explain import credit_rows, in_user_units
 from ccgbo.engine.history import Data, History
 from ccgbo.engine.influence import influence, members_of
 from ccgbo.engine.initial import InitialDesign
-from ccgbo.engine.model import FitState, Model, build_model
+from ccgbo.engine.model import FitState, Model, best_row, build_model
 from ccgbo.engine.proposal import State, question
 from ccgbo.engine.reasons import reasons_for, reasons_for_next
 from ccgbo.engine.search import Excluded
@@ -120,10 +120,13 @@ class OptimizerReader(BestTrial):
         return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space)
 
     def recommend(self) -> Recommendation:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
+
+        Points beyond the bounds of the space count only where no other was evaluated.
+        """
         with blas_threads(self._threads):
             model = self._posterior(commit=False)
-        i = int(model.mean.argmax())
+        i = best_row(model.mean, self._history.data().U[model.rows])
         trial = self._history.observed(model.rows[i])
         m, s = in_user_units(model, model.mean[i], model.std[i], self._history.sign)
         return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)

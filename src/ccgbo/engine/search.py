@@ -29,6 +29,7 @@ from ccgbo.tuning import EngineTuning
 
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
+FEW_COORDINATES = 20  # that a local candidate changes on average where there are many
 FULL_MOVES = 16  # a discrete parameter with up to this many values is tried at each of them
 FULL_CHOICES = 256  # a categorical with up to this many
 SOME_CHOICES = 32  # of a larger one: the choices of this many good candidates, and as many at random
@@ -47,13 +48,18 @@ def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generat
 
 
 def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
-    """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates."""
+    """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates.
+
+    In many dimensions about ``FEW_COORDINATES`` of them, as TuRBO and BoTorch's ``sample_around_best`` do.
+    """
     if n == 0 or len(centres) == 0 or space.grid_size_at_most(SMALL_GRID):
         return np.empty((0, space.d))
     base = centres[rng.integers(len(centres), size=n)]
     scale = 10.0 ** rng.uniform(-2.5, -0.5, size=(n, 1))
     moved = base + scale * rng.standard_normal((n, space.d)) * space.extent
-    changed = rng.random((n, space.d)) < np.maximum(rng.random((n, 1)), min(1.0, 2.0 / space.d))
+    dice = rng.random((n, space.d))
+    share = rng.random((n, 1)) * min(1.0, 2.0 * FEW_COORDINATES / space.d)
+    changed = dice < np.maximum(share, min(1.0, 2.0 / space.d))
     fresh = rng.random((n, space.d))
     for j in space.discrete:  # a small step seldom leaves a cell: draw anew instead, half of the time
         redraw = rng.random(n) < 0.5

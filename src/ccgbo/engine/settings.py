@@ -2,7 +2,8 @@
 
 ``paper`` is what reproduces the tables of arXiv 2510.04676v2; where the paper is silent the comment says so.
 ``default`` is what a user should run, and what every settings class has where nothing is given: ``Settings()`` is it.
-docs/quality.md has the figure behind each departure from ``paper``.
+docs/quality.md has the figure behind each departure from ``paper``. Beyond 20 parameters (``FEW``) it is ``MANY``: the
+rule is ``suited``, the figures are in docs/lab/dimension.md.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_ou
 
 FULL_CREDIT: dict[str, Any] = {"strength": 1.0, "tau": 20.0}
 MODERATE_CREDIT: dict[str, Any] = {"strength": 0.5, "tau": 5.0}
+FEW = 20  # parameters up to which the default preset is what the settings classes have
 SURROGATES = ("gp", "forest")
 IS_SURROGATE = Like(
     f"one of {list(SURROGATES)}, or a surrogate: an object with .build",
@@ -58,7 +60,7 @@ class Settings(Validated):
     """
 
     n_initial: Annotated[int, AtLeast(1), AtMost(100_000)] | None = None
-    """Evaluations of the initial design; None is max(2 d, 10) for d parameters."""
+    """Evaluations of the initial design; None is max(2 d, 10) for d parameters, in the default preset at most 40."""
     design: Literal["sobol", "lhs", "random"] = "sobol"
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
     outcome_transform: Literal["robust", "standardize"] = "robust"
@@ -78,6 +80,9 @@ class Settings(Validated):
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
     prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
     """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
+    adapt: bool = True
+    """Whether each of ``n_initial``, ``fit``, ``acquisition`` and ``tuning`` that is left as it is becomes what suits
+    more than 20 parameters. Where it has, the settings of the optimizer say False."""
     tuning: EngineTuning = field(default_factory=EngineTuning)
     """Numerical tuning, which nobody needs to touch."""
 
@@ -102,7 +107,7 @@ class Settings(Validated):
 
     def initial_size(self, d: int) -> int:
         """Evaluations of the initial design for ``d`` parameters."""
-        return self.n_initial if self.n_initial is not None else max(2 * d, 10)
+        return self.n_initial if self.n_initial is not None else max(2 * (min(d, FEW) if self.adapt else d), 10)
 
     def in_force(self) -> Settings:
         """These settings with nothing left open: the credit that suits the acquisition.
@@ -159,6 +164,7 @@ PAPER = Settings(
     pending="fantasy",  # the paper evaluates one point at a time
     allow_repeats=False,
     prior_strength=10.0,  # of no effect without a prior
+    adapt=False,
     tuning=EngineTuning(
         learn_signal=True,
         refit_growth=0.0,
@@ -183,28 +189,41 @@ PRESETS: Mapping[str, Settings] = MappingProxyType({"default": DEFAULT, "paper":
 """The settings behind ``preset="default"`` and ``preset="paper"``."""
 
 
-def high_dimensional(settings: Settings) -> Settings:
-    """The priors and the unit signal variance of Hvarfner et al. 2024, for D = 25 to 1000."""
-    return replace(
-        settings,
-        fit=replace(
-            settings.fit,
-            lengthscale_prior=HVARFNER,
-            noise_prior=HVARFNER_NOISE,
-            signal_prior=None,
-            trend_prior=None,
-        ),
-        tuning=replace(settings.tuning, learn_signal=False),
-    )
+MANY = Settings(
+    fit=FitSettings(lengthscale_prior=HVARFNER, noise_prior=HVARFNER_NOISE, signal_prior=None, trend_prior=None),
+    acquisition=UCB(beta=0.5),
+    adapt=False,
+    tuning=EngineTuning(learn_signal=False, n_candidates=256, n_local=256),
+)
+"""What the default preset is beyond ``FEW`` parameters."""
 
 
-def resolve(preset: Any, **overrides: Any) -> Settings:
+def suited(settings: Settings, d: int) -> Settings:
+    """The settings for ``d`` parameters: beyond ``FEW``, every part that is left as it is becomes that of ``MANY``.
+
+    The credit that suited the default's acquisition, where it is filled in already, is open again for another one.
+    """
+    if not settings.adapt or d <= FEW:
+        return settings
+    left = [name for name in ("fit", "acquisition", "tuning") if getattr(settings, name) == getattr(DEFAULT, name)]
+    changes: dict[str, Any] = {name: getattr(MANY, name) for name in left}
+    if "acquisition" in left:
+        filled = FULL_CREDIT | {"credit_when": "always"}
+        again: dict[str, Any] = {k: None for k, v in filled.items() if getattr(settings.credit, k) == v}
+        changes["credit"] = replace(settings.credit, **again)
+    return replace(settings, n_initial=settings.initial_size(d), adapt=False, **changes)
+
+
+def resolve(preset: Any, d: int | None = None, /, **overrides: Any) -> Settings:
     """Settings in force from a preset's name (or a Settings) with everything that is not None replaced.
 
-    ``credit``, ``fit`` and ``tuning`` take an object, which stands as it is, or a mapping, which changes single fields
-    of the preset's; from the default preset both mean the same. ``credit=False`` switches credit off.
+    ``d`` is the number of parameters; None leaves it open what suits it. ``credit``, ``fit`` and ``tuning`` take an
+    object, which stands as it is, or a mapping, which changes single fields of the preset's; from the default preset
+    for up to 20 parameters both mean the same. ``credit=False`` switches credit off.
     """
     settings, known = _preset(preset), {f.name for f in fields(Settings)}
+    if d is not None and overrides.get("adapt") is not False:
+        settings = suited(settings, d)
     for name in overrides:
         if name not in known:
             raise unknown_keyword(name, known)

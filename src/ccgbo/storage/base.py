@@ -2,23 +2,34 @@
 
 A store keeps studies by name and their trials by number. Work on one study happens in one step: a function that sees a
 ``View`` (one consistent state) or a ``Unit`` (the same, to be changed; nobody else changes the study meanwhile, and all
-of it is durable when ``write`` returns, or none of it is kept). The function is called once, inside the step, so that
-nothing, not even a Ctrl-C between two lines, can leave a step open. Every step on a study that was deleted raises
-``StudyNotFoundError``: ids of studies never come back.
+of it is durable when ``write`` returns, or none of it is kept). The function is called inside the step, so that
+nothing, not even a Ctrl-C between two lines, can leave a step open; it is called again where nothing of the first call
+was kept, after a connection that broke. Every step on a study that was deleted raises ``StudyNotFoundError``: ids of
+studies never come back.
 
 ``tests/storage/conformance.py`` has what every implementation must pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from ccgbo.records import Direction, Event, Trial
+from ccgbo.storage.address import Place
 from ccgbo.storage.rows import StudyRow, TrialRow
 
 T = TypeVar("T")
+
+# what a step changes, for stores that let others work beside it
+#   study        anything: nobody else changes the study meanwhile
+#   suggestion   adds trials and the optimizer's state; outcomes of known trials may come in meanwhile, as if after it
+#   trials       only known trials: may be done while somebody suggests
+#   heartbeat    says that a worker lives: waits for nobody
+Scope = Literal["study", "suggestion", "trials", "heartbeat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +129,20 @@ class Unit(View, Protocol):
     def beat(self, worker: str) -> None:
         """The worker lives."""
 
+    def leave(self) -> None:
+        """The study goes to another store, with all that is of it; the last thing done in a step."""
+
 
 class Store(Protocol):
     """Studies by name."""
 
     @property
     def address(self) -> str:
-        """What opens it again, and what messages call it."""
+        """What messages call it; never with a password."""
+
+    @property
+    def path(self) -> Place:
+        """What opens it again."""
 
     def names(self) -> list[str]:
         """Oldest first."""
@@ -135,13 +153,25 @@ class Store(Protocol):
     def create(self, study: StudyRow) -> StudyRow:
         """A new study under a new id; ``StudyExistsError`` where the name is taken."""
 
+    def adopt(self, study: StudyRow, trials: Sequence[TrialRow], events: Sequence[Event]) -> StudyRow:
+        """A study from another store as it stands there, under a new id of the study; trials keep theirs. Trials that
+        a worker holds wait to be given out: it works on the other store."""
+
     def delete(self, name: str) -> None:
         """A study and its trials; ``StudyNotFoundError`` where there is none."""
 
     def read(self, study: int, work: Callable[[View], T]) -> T: ...
 
-    def write(self, study: int, work: Callable[[Unit], T], *, on_rollback: Callable[[], None] | None = None) -> T:
-        """``on_rollback`` is called if anything raises, before anybody else's step of this process."""
+    def write(
+        self,
+        study: int,
+        work: Callable[[Unit], T],
+        *,
+        on_rollback: Callable[[], None] | None = None,
+        scope: Scope = "study",
+    ) -> T:
+        """``on_rollback`` is called if anything raises, before anybody else's step of this process. ``scope`` is a
+        promise: the step does nothing beyond it."""
 
     def close(self) -> None:
         """Let go of it; closing twice is fine, using it afterwards is a ``StorageError``."""
@@ -150,3 +180,21 @@ class Store(Protocol):
 def not_found(address: str, name: str, names: list[str]) -> str:
     """What every store says of a name that it does not have."""
     return f"{address!r} has no study {name!r}; it has {names!r}."
+
+
+def new_study_id() -> int:
+    """Never given before, in this store or another, and growing with time: milliseconds and 20 bits of chance."""
+    return (time.time_ns() // 1_000_000) << 20 | secrets.randbits(20)
+
+
+def moved_columns(known: TrialRow) -> dict[str, Any]:
+    """What a trial has in its new store beside the trial itself."""
+    held = known.heartbeat is not None
+    return {
+        "asked_at": known.asked_at,
+        "told_at": known.told_at,
+        "completion_order": known.completion_order,
+        "released": int(known.released or held),
+        "attempts": known.attempts,
+        "worker": None if held else known.worker,
+    }

@@ -66,8 +66,8 @@ def check_disk(path: Path) -> None:
     if kind is not None and NETWORK.fullmatch(kind):
         raise StorageError(
             f"{str(path)!r} lies on a network disk ({kind}), where SQLite's locks and shared memory do not work and "
-            "values would be lost: use a local disk, or several machines through an Optuna storage "
-            f"(see 'Beyond one machine' in docs/studies.md). {ANYWAY}=1 opens it anyway: only for a disk that reports "
+            "values would be lost: use a local disk, or a PostgreSQL database for several machines "
+            f"(see docs/cluster.md). {ANYWAY}=1 opens it anyway: only for a disk that reports "
             "a network type and is used by this machine alone."
         )
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ccgbo.errors import StudyExistsError, StudyNotFoundError
-from ccgbo.storage.base import StudyInfo, Unit, View, not_found
+from ccgbo.records import Event
+from ccgbo.storage.base import Scope, StudyInfo, Unit, View, moved_columns, new_study_id, not_found
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.database import Database
-from ccgbo.storage.rows import StudyRow, read_study, study_columns
+from ccgbo.storage.rows import StudyRow, TrialRow, event_columns, read_study, study_columns, trial_columns
 from ccgbo.storage.sqlite_unit import BEST, SQLiteUnit, insert, rows_of
 
 T = TypeVar("T")
@@ -29,6 +29,10 @@ class SQLiteStore:
     @property
     def address(self) -> str:
         return str(self._database.path)
+
+    @property
+    def path(self) -> Path:
+        return self._database.path
 
     def close(self) -> None:
         self._database.close()
@@ -70,15 +74,27 @@ class SQLiteStore:
         return None if row is None else read_study(row, self.address)
 
     def create(self, study: StudyRow) -> StudyRow:
-        def create(connection: sqlite3.Connection) -> StudyRow:
-            if connection.execute("SELECT 1 FROM studies WHERE name = ?", (study.name,)).fetchone() is not None:
-                raise StudyExistsError(f"{self.address!r} already has a study {study.name!r}.")
-            last = connection.execute("SELECT max(id) FROM studies").fetchone()[0] or 0
-            new = replace(study, id=max(_new_id(), last + 1))  # two of one millisecond stay in order
-            insert(connection, "studies", study_columns(new))
+        return self._database.write(lambda connection: self._create(connection, study))
+
+    def _create(self, connection: sqlite3.Connection, study: StudyRow) -> StudyRow:
+        if connection.execute("SELECT 1 FROM studies WHERE name = ?", (study.name,)).fetchone() is not None:
+            raise StudyExistsError(f"{self.address!r} already has a study {study.name!r}.")
+        last = connection.execute("SELECT max(id) FROM studies").fetchone()[0] or 0
+        new = replace(study, id=max(new_study_id(), last + 1))  # two of one millisecond stay in order
+        insert(connection, "studies", study_columns(new))
+        return new
+
+    def adopt(self, study: StudyRow, trials: Sequence[TrialRow], events: Sequence[Event]) -> StudyRow:
+        def adopt(connection: sqlite3.Connection) -> StudyRow:
+            new = self._create(connection, study)
+            for known in trials:
+                place = {"study": new.id, "revision": study.revision}
+                insert(connection, "trials", trial_columns(known.trial) | moved_columns(known) | place)
+            for seq, event in enumerate(events, start=1):
+                insert(connection, "events", {"study": new.id, "seq": seq} | event_columns(event))
             return new
 
-        return self._database.write(create)
+        return self._database.write(adopt)
 
     def delete(self, name: str) -> None:
         def delete(connection: sqlite3.Connection) -> None:
@@ -93,15 +109,17 @@ class SQLiteStore:
     def read(self, study: int, work: Callable[[View], T]) -> T:
         return self._database.read(lambda connection: work(SQLiteUnit(connection, self.address, study)))
 
-    def write(self, study: int, work: Callable[[Unit], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+    def write(
+        self,
+        study: int,
+        work: Callable[[Unit], T],
+        *,
+        on_rollback: Callable[[], None] | None = None,
+        scope: Scope = "study",  # noqa: ARG002 - a file has one lock to write
+    ) -> T:
         return self._database.write(
             lambda connection: work(SQLiteUnit(connection, self.address, study)), on_rollback=on_rollback
         )
 
 
 _INFO_TYPES: dict[str, Any] = {"name": str, "direction": str, "created": float | int, "best_value": float | int | None}
-
-
-def _new_id() -> int:
-    """Never given before, in this file or another, and growing with time: milliseconds and 20 bits of chance."""
-    return (time.time_ns() // 1_000_000) << 20 | secrets.randbits(20)

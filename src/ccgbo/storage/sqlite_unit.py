@@ -158,6 +158,9 @@ class SQLiteUnit:
             *(held["heartbeat"], held["clock"], self._study, worker),
         )
 
+    def leave(self) -> None:
+        self._change("DELETE FROM studies WHERE id = ?", self._study)
+
     # -- statements
 
     def _rows(self, query: str, *values: Any) -> sqlite3.Cursor:

@@ -166,7 +166,7 @@ def read_words(cell: Any, *, guarded: bool) -> str:
 def spell_data(value: Any, mark: Mark = ".") -> str:
     """Plain data as a cell which ``read_data`` reads back: numbers stay numbers."""
     if isinstance(value, str):
-        plain = all(read_data(value, mark=m) == value for m in (".", ","))  # type: ignore[arg-type]
+        plain = all(read_data(value, mark=m) == value for m in (".", ","))
         return spell_words(value) if plain else _as_json(value)
     return repr(value).replace(".", mark) if isinstance(value, float) else _as_json(value)
 

@@ -144,7 +144,7 @@ def reopen(row: StudyRow, given: Given, address: str) -> Definition:
         )
     _check("seed", row, given.seed, row.seed)
     space, has_constraint = _reopen_space(row, given)
-    settings, has_acquisition = _reopen_settings(row, given)
+    settings, has_acquisition = _reopen_settings(row, given, space.d)
     prior, has_prior = _reopen_prior(row, given)
     present = {"constraint": has_constraint, "acquisition": has_acquisition, "prior": has_prior}
     missing = tuple(name for name in row.withheld if not present[name])
@@ -212,14 +212,14 @@ def _reopen_space(row: StudyRow, given: Given) -> tuple[Space, bool]:
     return read_space(row.space, predicates), bool(predicates)
 
 
-def _reopen_settings(row: StudyRow, given: Given) -> tuple[Settings, bool]:
+def _reopen_settings(row: StudyRow, given: Given, d: int) -> tuple[Settings, bool]:
     wanted = given.settings.get("acquisition")
     if wanted is None and isinstance(given.preset, Settings):
         wanted = given.preset.acquisition
     acquisition: Acquisition | Schedule | None = None if wanted is None else get_acquisition(wanted)
     settings = settings_from_dict(row.settings, acquisition).in_force()
     if isinstance(given.preset, Settings):
-        changed = resolve(given.preset, **given.settings)
+        changed = resolve(given.preset, d, **given.settings)
     else:
         _check("preset", row, given.preset, row.preset)
         changed = resolve(settings, **given.settings)  # what is given must change nothing

@@ -73,7 +73,7 @@ class StudyEditor(StudyTeller):
 
             return revise(unit, "amend", trial, changed)
 
-        return self._write(step)
+        return self._write(step, "trials")
 
     def drop(self, trial: Trial | int, *, note: str | None = None) -> Trial:
         """Take a trial out of the model and keep it on record.
@@ -85,7 +85,7 @@ class StudyEditor(StudyTeller):
         note
             Why, for the log.
         """
-        return self._write(lambda unit: revise(unit, "drop", trial, drop, note))
+        return self._write(lambda unit: revise(unit, "drop", trial, drop, note), "trials")
 
     def restore(self, trial: Trial | int, *, note: str | None = None) -> Trial:
         """Put a dropped trial back into the model.
@@ -97,7 +97,7 @@ class StudyEditor(StudyTeller):
         note
             Why, for the log.
         """
-        return self._write(lambda unit: revise(unit, "restore", trial, restore, note))
+        return self._write(lambda unit: revise(unit, "restore", trial, restore, note), "trials")
 
     def abandon(self, trial: Trial | int, *, note: str | None = None) -> Trial:
         """Give up a pending trial: no trace in the model, no place to avoid, no count.
@@ -109,7 +109,7 @@ class StudyEditor(StudyTeller):
         note
             Why, for the log.
         """
-        return self._write(lambda unit: revise(unit, "abandon", trial, abandon, note))
+        return self._write(lambda unit: revise(unit, "abandon", trial, abandon, note), "trials")
 
     def annotate(self, trial: Trial | int, /, **attributes: Any) -> Trial:
         """Keep something with a trial: ``annotate(17, note="oven 3", tags=["repeat"], operator="kim")``.
@@ -121,7 +121,9 @@ class StudyEditor(StudyTeller):
         **attributes
             By name, plain data as JSON has it; None removes one.
         """
-        return self._write(lambda unit: revise(unit, "annotate", trial, lambda known: annotate(known, attributes)))
+        return self._write(
+            lambda unit: revise(unit, "annotate", trial, lambda known: annotate(known, attributes)), "trials"
+        )
 
     # -- the space
 

@@ -43,7 +43,7 @@ def find_or_create(store: Store, name: str | None, new: StudyRow | None, if_exis
 
 def check_arguments(name: object, heartbeat: object, if_exists: object) -> None:
     """What ``Study`` takes besides the definition."""
-    _check_name(name)
+    check_name(name)
     number = isinstance(heartbeat, int | float | np.number) and not isinstance(heartbeat, bool)
     if not (number and math.isfinite(heartbeat) and heartbeat > 0):  # type: ignore[arg-type,operator]
         raise SettingError(f"heartbeat must be a finite number of seconds > 0, got {heartbeat!r}.")
@@ -51,7 +51,7 @@ def check_arguments(name: object, heartbeat: object, if_exists: object) -> None:
         raise SettingError(f"if_exists must be 'open' or 'error', got {if_exists!r}.")
 
 
-def _check_name(name: object) -> None:
+def check_name(name: object) -> None:
     """A name that a terminal can show and any store can hold."""
     if name is None:
         return

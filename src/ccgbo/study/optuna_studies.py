@@ -61,8 +61,7 @@ def import_optuna(
             rows.append({"params": trial.params, "value": trial.value})
         elif trial.state.name == "FAIL" and trial.params:
             rows.append({"params": trial.params, "value": None, "state": "failed", "error": "failed in Optuna"})
-    choices = {"dry_run": dry_run, "allow_duplicates": allow_duplicates, "allow_outside": allow_outside}
-    return import_table(study, rows, **choices)
+    return import_table(study, rows, dry_run=dry_run, allow_duplicates=allow_duplicates, allow_outside=allow_outside)
 
 
 def space_of_optuna(source: optuna.Study) -> Space:

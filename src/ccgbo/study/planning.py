@@ -149,8 +149,15 @@ class _Planner:
                 (self._known if row.number in numbers else self._foreign)(row)
             except CcgboError as error:
                 self.refused.append(Refusal(row.number, str(error)))
-        lists = {name: tuple(getattr(self, name)) for name in ("told", "changed", "new", "unchanged", "open")}
-        return Plan(**lists, refused=tuple(sorted(self.refused, key=lambda r: r.row)), amend=amend)
+        return Plan(
+            told=tuple(self.told),
+            changed=tuple(self.changed),
+            new=tuple(self.new),
+            unchanged=tuple(self.unchanged),
+            open=tuple(self.open),
+            refused=tuple(sorted(self.refused, key=lambda refusal: refusal.row)),
+            amend=amend,
+        )
 
     def _is_own(self, row: Row) -> bool:
         if row.id is None or row.id not in self.trials:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from ccgbo.diagnosis import Diagnosis, Gain
@@ -21,7 +20,7 @@ from ccgbo.records import (
     Trial,
 )
 from ccgbo.space import Space
-from ccgbo.storage import Store, StudyRow, TrialRow, View
+from ccgbo.storage import Place, Store, StudyRow, TrialRow, View
 from ccgbo.study.copy import Copy, Times
 from ccgbo.study.definition import Definition
 
@@ -42,8 +41,9 @@ class StudyReader(BestTrial):
     # -- what the study is
 
     @property
-    def path(self) -> Path:
-        return Path(self._store.address)
+    def path(self) -> Place:
+        """The file, or the address of the database; it opens the study again, and its text has no password."""
+        return self._store.path
 
     @property
     def space(self) -> Space:

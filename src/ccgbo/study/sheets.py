@@ -16,6 +16,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -135,7 +136,7 @@ def _rows(records: Iterable[Sequence[Any]], known: Set[str]) -> Iterator[dict[st
     if twice:
         raise ValueError(f"it has the column {twice[0]!r} twice")
     for cells in lines:
-        named = zip([*names, *[""] * (len(cells) - len(names))], cells)
+        named = zip_longest(names, cells)  # a row may end before its columns, or after them
         row: dict[str | None, Any] = {name or None: cell for name, cell in named if name or not is_empty(cell)}
         yield row
 

@@ -45,7 +45,7 @@ class StudySource:
         while not self._stop.wait(self.owner.heartbeat / 4.0):
             # a beat that cannot be written is missed; the run itself meets the same error at its next ask or tell
             with suppress(StorageError):
-                self._store.write(self._id, lambda unit: unit.beat(self._worker))
+                self._store.write(self._id, lambda unit: unit.beat(self._worker), scope="heartbeat")
 
     def enqueue(self, points: Sequence[Mapping[str, Any]]) -> None:
         if points:
@@ -76,7 +76,7 @@ class StudySource:
                 return None
             return unit.revise(row.trial.with_outcome(**outcome))
 
-        return self._store.write(self._id, tell)
+        return self._store.write(self._id, tell, scope="trials")
 
     def release(self, trial: Trial, *, crashed: bool = False) -> None:
         """The trial was not evaluated and can be asked again; ``crashed`` says that its process ended under it.
@@ -91,7 +91,7 @@ class StudySource:
             if not (crashed and gave_up(unit, row.trial)):
                 unit.release(trial.id)
 
-        self._store.write(self._id, release)
+        self._store.write(self._id, release, scope="trials")
 
     def tally(self) -> Tally:
         progress = self._store.read(self._id, lambda view: view.progress())

@@ -40,7 +40,8 @@ class Study(StudyEditor):
     Parameters
     ----------
     path
-        The file; one file may hold many studies.
+        The file, or the address of a PostgreSQL database, ``postgresql://user@host/database``; one may hold many
+        studies.
     space
         What to search: a ``Space``, or a mapping of names to parameters. None opens a study that is there.
     name
@@ -120,12 +121,10 @@ class Study(StudyEditor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         known = self._copy.definition
-        functions = {
-            "constraint": predicates_of(known.space) or None,
-            "prior": None if prior_to_dict(known.prior) is not None else known.prior,
-        }
-        given = replace(self._given, space=None, **functions)  # everything else is in the file, and may have changed
-        return _reopen, (str(self.path), self.name, given, self._threads, self.heartbeat)
+        prior = known.prior if prior_to_dict(known.prior) is None else None
+        constraint = predicates_of(known.space) or None
+        given = replace(self._given, space=None, constraint=constraint, prior=prior)  # the rest is in the file
+        return _reopen, (os.fspath(self.path), self.name, given, self._threads, self.heartbeat)
 
     def close(self) -> None:
         """Let go of the file; trials stay as they are."""
@@ -170,6 +169,7 @@ class Study(StudyEditor):
             self._id,
             lambda unit: take(unit, self._copy, n, worker=worker, limit=limit, patience=self.heartbeat, fixed=fixed),
             on_rollback=self._copy.forget,  # it may be ahead of the file
+            scope="suggestion",
         )
 
     def release(self, trial_id: int | None = None, *, everything: bool = False) -> list[int]:
@@ -178,7 +178,7 @@ class Study(StudyEditor):
         Their ids, without those that wait to be asked already.
         """
         if trial_id is not None:
-            return self._write(lambda unit: release_one(unit, trial_id))
+            return self._write(lambda unit: release_one(unit, trial_id), "trials")
         if everything:
             return self._write(lambda unit: release(unit, self._copy.trials(unit)))
         return self._write(lambda unit: release(unit, [lost.trial for lost in unit.lost(self.heartbeat)]))

@@ -16,6 +16,7 @@ from ccgbo.records import Trial
 from ccgbo.revisions import attributes_of
 from ccgbo.space import Space
 from ccgbo.storage import Unit
+from ccgbo.storage.base import Scope
 from ccgbo.study.reader import StudyReader
 from ccgbo.study.steps import add_told, asked_params, enqueue, settle, tell
 
@@ -64,7 +65,7 @@ class StudyTeller(StudyReader):
         outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
         said = attributes_of(note, tags, attributes)
         if not isinstance(trial, Mapping):
-            return self._write(lambda unit: tell(unit, self._copy.space(unit), trial, outcome, params, said))
+            return self._write(lambda unit: tell(unit, self._copy.space(unit), trial, outcome, params, said), "trials")
         if params is not None:
             raise TellError(f"params must be None where trial is a point itself, got {params!r}.")
         point = trial
@@ -150,8 +151,8 @@ class StudyTeller(StudyReader):
 
         return self._write(step)
 
-    def _write(self, work: Callable[[Unit], T]) -> T:
-        return self._store.write(self._id, work)
+    def _write(self, work: Callable[[Unit], T], scope: Scope = "study") -> T:
+        return self._store.write(self._id, work, scope=scope)
 
 
 def _told(space: Space, params: Mapping[str, Any], outcome: Mapping[str, Any], said: Mapping[str, Any]) -> Trial:

@@ -43,9 +43,12 @@ def maximise_paths(
     *,
     steps: int = 0,
     surface: Affine | None = None,  # equations that hold in the space
+    elsewhere: NDArray[np.intp] | None = None,  # observations that are no points of the space, nor maxima in it
 ) -> Optima:
     """x^(j) = argmax f^(j) and Z^(j) = f^(j)(x^(j)) for every path."""
     values = np.concatenate([paths(candidates), paths.at_data])  # (m + n, k)
+    if elsewhere is not None and len(candidates):
+        values[len(candidates) + elsewhere] = -np.inf
     best = values.argmax(axis=0)
     x, maxima = np.concatenate([candidates, paths.X])[best], values[best, np.arange(values.shape[1])]
     if steps > 0:

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ccgbo.arrays import Array
-from ccgbo.errors import NoObservationsError, SettingError
+from ccgbo.errors import NoObservationsError, ParamsError, SettingError
 from ccgbo.plotting import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
 from ccgbo.records import NO_VALUE, Direction, Result, Trial
-from ccgbo.space import Space
+from ccgbo.space import Parameter, Space
+from ccgbo.space.placement import place_value
 from ccgbo.viz.axes import labels_of, place, searched
 from ccgbo.viz.importance import importance
 from ccgbo.viz.model_view import Source, replay_credits
@@ -94,7 +96,7 @@ def _colors(n: int) -> list[str]:
 
 
 def _values(run: HasTrials) -> Array:
-    values = np.array([t.value for t in run.trials if t.state == "complete"], dtype=float)
+    values = np.array([t.value for t in run.trials if t.in_model], dtype=float)
     if not len(values):
         raise NoObservationsError("no trial has a value yet.")
     return values
@@ -131,7 +133,7 @@ def plot_parallel(
         if name not in space:
             raise SettingError(f"parameters must be among {list(space)!r}, got {name!r}.")
     values = _values(source)
-    done = [t for t in source.trials if t.state == "complete"]
+    done = [t for t in source.trials if t.in_model]
     good = values if source.direction == "maximize" else -values
     rank = np.argsort(np.argsort(good, kind="stable")) / max(len(good) - 1, 1)
     height = {name: _heights(space, name, done) for name in names}
@@ -157,9 +159,15 @@ def plot_parallel(
 
 
 def _heights(space: Space, name: str, trials: Sequence[Trial]) -> Array:
-    """Position of each trial on an axis of unit height; NaN where it is inactive."""
-    at = space.place_rows([t.params for t in trials])[0][:, space.names.index(name)]
-    return np.where([name in t.params for t in trials], at, np.nan)
+    """Position of each trial on an axis of unit height; NaN where it is inactive, or has none in the space."""
+    return np.array([_height(space[name], name, t.params[name]) if name in t.params else np.nan for t in trials])
+
+
+def _height(p: Parameter, name: str, value: Any) -> float:
+    try:
+        return place_value(p, name, value)  # beyond the bounds where the space was changed
+    except ParamsError:
+        return math.nan
 
 
 def _scaled(values: Array) -> Array:

@@ -102,6 +102,7 @@ class ModelView:
             proposal = prepare(state, turn, opt.generator())
             self.optima, self.scores = question(state, opt.generator())
         self.model: Model = state.model
+        self.best_row = state.best  # by posterior mean
         self.acts = turn.credited and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
         self.base: BoundAcquisition = proposal.base
         self.weighted: BoundAcquisition = proposal.weighted
@@ -233,13 +234,16 @@ class ModelView:
         return self.at_units(snapped), hidden
 
     def _centre(self, names: Sequence[str], through: Mapping[str, Any] | None) -> Array:  # (d,)
-        """The best predicted observation in which the parameters looked at are active, or the point given."""
+        """The best predicted observation in which the parameters looked at are active, or the point given.
+
+        Of one that lies outside the space the point of the space beside it.
+        """
         if through is not None:
             return self.space.encode(through)
         for i in np.argsort(-self.model.mean, kind="stable"):
             if all(name in self.trials[i].params for name in names):
-                u: Array = self.space.place_rows([self.trials[i].params])[0][0]
-                return np.clip(u, 0.0, 1.0)  # what was really used may lie beyond the bounds
+                centre: Array = self.space.snap(self.space.place_rows([self.trials[i].params])[0])[0]
+                return centre
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
 
 

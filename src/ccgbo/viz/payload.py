@@ -146,7 +146,7 @@ def _views(view: ModelView) -> dict[str, Any]:
 
 def _credits(view: ModelView) -> dict[str, Any]:
     story = credit_story(view)
-    best = int(view.model.mean.argmax())
+    best = view.best_row
     mean, std = view.observed
     return {
         "n": len(view.trials),

@@ -62,7 +62,7 @@ def report_html(source: Source, *, title: str | None = None) -> str:
 
 def _whereabouts(study: Any) -> tuple[str, str]:
     """A study's name, and the name of its file: the folder is nobody's business."""
-    return study.name, Path(study.path).name
+    return study.name, study.path.name
 
 
 def _times(source: Any) -> dict[int, tuple[float, float | None]] | None:

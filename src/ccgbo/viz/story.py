@@ -86,7 +86,7 @@ def _reasons(view: ModelView, i: int, place: int, *, is_best: bool) -> list[str]
     reasons = []
     if is_best:
         reasons.append("it has the best value so far")
-    elif int(view.model.mean.argmax()) == i:
+    elif view.best_row == i:
         reasons.append("the model expects the best value here")
     rank = "the likeliest" if place == 0 else f"the {_ordinal(place + 1)} likeliest"
     reasons.append(

@@ -29,7 +29,7 @@ from ccgbo.bench.baselines.outlier import outlier
 from ccgbo.bench.baselines.pibo import pibo
 from ccgbo.bench.baselines.resetting import rgp
 from ccgbo.bench.baselines.wgp import wgp
-from ccgbo.engine.settings import PRESETS, Settings, high_dimensional, resolve
+from ccgbo.engine.settings import MANY, PRESETS, Settings, resolve
 from ccgbo.errors import SettingError
 
 VARIANTS: Mapping[str, Variant] = MappingProxyType(
@@ -82,7 +82,9 @@ def _settings(name: str, options: Mapping[str, Any]) -> Settings:
     preset, beta = changes.pop("preset", "paper"), changes.pop("beta", None)
     if preset not in PRESETS:
         raise SettingError(f"preset must be one of {sorted(PRESETS)}, got {preset!r}.")
-    base = high_dimensional(PRESETS[preset]) if changes.pop("high_dimensional", False) else PRESETS[preset]
+    base = PRESETS[preset]
+    if changes.pop("high_dimensional", False):  # the surrogate of Hvarfner et al. 2024
+        base = resolve(base, fit=MANY.fit, tuning={"learn_signal": False})
     if name.endswith("forest"):
         credited = name == "ccgbo-forest"
         base = resolve(base, surrogate="forest", acquisition="ucb" if credited else "ei", credit=credited)

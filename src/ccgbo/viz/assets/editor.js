@@ -3,7 +3,7 @@
 
 ccgbo.Editor = (() => {
   const { Pending, el, fill, number } = ccgbo;
-  const { Fields, doing, numberInput, readOptional, readTags, readValues, readingsHint, sameSetting, textInput, twice } = ccgbo.fields;
+  const { Fields, doing, numberInput, readOptional, readTags, readValues, readingsHint, textInput, twice } = ccgbo.fields;
 
   class Editor {
     constructor(desk) {

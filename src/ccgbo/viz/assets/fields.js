@@ -65,10 +65,6 @@ ccgbo.fields = (() => {
     return hint;
   }
 
-  function sameSetting(a, b) {
-    return a === b || (typeof a === "number" && typeof b === "number" && a === b);
-  }
-
   // A field for each parameter: all of those that are active, or where `free` is set those that somebody fills in.
   class Fields {
     constructor(parameters, { prefix, free = false, point = null, onchange = () => {} }) {
@@ -101,7 +97,7 @@ ccgbo.fields = (() => {
           this.inputs[j].value = value === undefined ? "" : String(value);
         } else {
           const only = !this.free && p.choices.length === 1 ? 0 : -1;
-          this.inputs[j].selectedIndex = 1 + (value === undefined ? only : p.choices.findIndex((choice) => sameSetting(choice, value)));
+          this.inputs[j].selectedIndex = 1 + (value === undefined ? only : p.choices.indexOf(value));
         }
         this.inputs[j].removeAttribute("aria-invalid");
       });
@@ -115,7 +111,7 @@ ccgbo.fields = (() => {
           const j = this.parameters.findIndex((p) => p.name === name);
           const condition = this.parameters[j].active_if;
           active.set(name, condition === null || Object.entries(condition).every(([parent, values]) =>
-            isActive(parent) && values.some((value) => sameSetting(value, this.peek(parent)))));
+            isActive(parent) && values.includes(this.peek(parent))));
         }
         return active.get(name);
       };
@@ -139,7 +135,7 @@ ccgbo.fields = (() => {
     }
     // What is typed and differs from a point.
     differing(point) {
-      return Object.fromEntries(Object.entries(this.read()).filter(([name, value]) => !sameSetting(value, point[name])));
+      return Object.fromEntries(Object.entries(this.read()).filter(([name, value]) => value !== point[name]));
     }
   }
 
@@ -161,8 +157,8 @@ ccgbo.fields = (() => {
   }
 
   // A button that asks before it does something: what will be, a reason if wanted, and a second button.
-  function twice({ label, title, question, yes, why, reason }, act) {
-    const input = why ? textInput({ size: "18", "aria-label": why, placeholder: reason || "why (optional)" }) : null;
+  function twice({ label, title, question, yes, why }, act) {
+    const input = why ? textInput({ size: "18", "aria-label": why, placeholder: "why (optional)" }) : null;
     const sure = el("button", { type: "button", class: "danger" }, yes);
     const panel = el("div", { class: "sure controls", hidden: true }, question ? el("span", null, question) : null, input, sure);
     const button = el("button", { type: "button", class: "danger", "aria-label": title, "aria-expanded": "false" }, label);
@@ -188,5 +184,5 @@ ccgbo.fields = (() => {
     return { button, panel };
   }
 
-  return { Fields, Wrong, doing, numberInput, readNumber, readOptional, readTags, readValues, readingsHint, sameSetting, textInput, twice };
+  return { Fields, Wrong, doing, numberInput, readNumber, readOptional, readTags, readValues, readingsHint, textInput, twice };
 })();

@@ -24,18 +24,20 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.errors import CcgboError
+from ccgbo.storage import Place, place_at
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.words import without_folder
 from ccgbo.viz.payload import analysis_stages, to_json
 
 NICENESS = 19
+WHERE = "CCGBO_DASHBOARD_OF"  # arguments are read by every user of the machine, and an address may have a password
 CHILD = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main(sys.argv[2])"
 
 
 class Analyst:
     """The dashboard's end of it; starts the process when it is first needed, and again if it died."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self._path = path
         self._turn = threading.Lock()  # one analysis at a time
         self._process: subprocess.Popen[bytes] | None = None
@@ -71,7 +73,11 @@ class Analyst:
         if self._process is None:
             # its own session: Ctrl-C is for the dashboard, which then closes it
             self._process = subprocess.Popen(
-                child_command(self._path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+                child_command(self._path),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                env=os.environ | {WHERE: os.fspath(self._path)},
             )
         return self._process
 
@@ -91,7 +97,7 @@ class Analyst:
         self._process = None
 
 
-def child_command(path: Path) -> list[str]:
+def child_command(path: Place) -> list[str]:
     """The same interpreter with the same modules, whatever lies in the current folder."""
     flags = ["-P"]  # nothing in front of the import path; PYTHONPATH, where it is set, is in what is passed on
     flags += ["-E"] if sys.flags.ignore_environment else []
@@ -107,7 +113,7 @@ def import_path(path: Sequence[str]) -> list[str]:
     return out if home.resolve() != here else [*out, str(home)]
 
 
-def analyse(path: Path, name: str, known: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def analyse(path: Place, name: str, known: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The stages of an analysis; what is not there yet is taken from the one before."""
     try:
         with Study(path, name=name) as study:
@@ -125,7 +131,7 @@ def analyse(path: Path, name: str, known: dict[str, Any]) -> Iterator[dict[str, 
 
 def main(file: str) -> None:
     """The child."""
-    path = Path(file)
+    path = place_at(os.environ.pop(WHERE, file))
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     last: dict[str, dict[str, Any]] = {}

@@ -19,7 +19,6 @@ import contextlib
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -31,6 +30,7 @@ from starlette.routing import Route
 
 from ccgbo.errors import CcgboError, SpaceError, StudyNotFoundError
 from ccgbo.space import space_to_toml
+from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.versions import versions
 from ccgbo.viz.assets import BENCH, VIEWS, asset
@@ -49,7 +49,7 @@ ASSETS = {  # all that can be fetched by name
 LARGEST_BODY = 100_000  # bytes of a form
 
 
-def create_app(path: Path, *, secret: str, port: int, token: str | None, local: bool = True) -> Starlette:
+def create_app(path: Place, *, secret: str, port: int, token: str | None, local: bool = True) -> Starlette:
     """The dashboard of one study file; ``secret`` is what only its own page knows, ``token`` what a visitor must.
 
     ``local`` where only this machine can connect.
@@ -97,7 +97,7 @@ async def serve_asset(request: Request) -> Response:
 class Api:
     """What the page asks and does; every change goes through Study, as from Python and the command line."""
 
-    def __init__(self, path: Path, followers: Followers) -> None:
+    def __init__(self, path: Place, followers: Followers) -> None:
         self._path, self._followers = path, followers
 
     # -- how a request becomes an answer

@@ -20,7 +20,7 @@ from typing import Any
 from ccgbo.errors import StorageError, StudyNotFoundError
 from ccgbo.records import Event, Trial
 from ccgbo.space import Space
-from ccgbo.storage import StudyInfo, list_studies
+from ccgbo.storage import Address, Place, StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
 from ccgbo.viz.payload import reproduction, study_payload, to_json
@@ -47,7 +47,7 @@ class Answer:
 class Follower:
     """One study of a file, for any number of requests at once."""
 
-    def __init__(self, path: Path, name: str, analyst: Analyst) -> None:
+    def __init__(self, path: Place, name: str, analyst: Analyst) -> None:
         self.name, self._analyst = name, analyst
         self._study = Study(path, name=name)
         self._lock = threading.Lock()
@@ -156,7 +156,7 @@ class Follower:
 class Followers:
     """One file: its studies, each followed once somebody looks at it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path, self._analyst = path, Analyst(path)
         self._lock = threading.Lock()
         self._by_name: dict[str, Follower] = {}  # the last used last
@@ -212,7 +212,12 @@ class Followers:
         return self._infos
 
     def _look(self) -> State:
-        """The state of the file. One that was deleted or replaced is let go: what is open would show it for ever."""
+        """The state of the file. One that was deleted or replaced is let go: what is open would show it for ever.
+
+        Of a database it says nothing: it is asked once it is no longer trusted.
+        """
+        if isinstance(self.path, Address):
+            return ((0,),)
         try:
             file = _stat(self.path)
         except OSError as error:

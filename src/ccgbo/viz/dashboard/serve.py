@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ccgbo.errors import MissingExtraError, SettingError, StorageError
-from ccgbo.storage import list_studies
+from ccgbo.storage import Place, list_studies
 
 if TYPE_CHECKING:
     import uvicorn
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def serve(
-    path: Path,
+    path: Place,
     *,
     host: str = "127.0.0.1",
     port: int = 8765,  # 0 takes any free one
     token: bool = True,  # every request must carry one; False is for a loopback address only
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the dashboard of a study file until interrupted. Says its address first, with the token in it."""
+    """Serve the dashboard of a file or a database until interrupted. Says its address first, with the token in it."""
     try:
         import uvicorn  # noqa: F401
 
@@ -42,7 +42,8 @@ def serve(
     listener = listen(host, port)
     port = listener.getsockname()[1]
     word = secrets.token_urlsafe(24) if token else None
-    app = create_app(path.resolve(), secret=secrets.token_urlsafe(24), port=port, token=word, local=local)
+    place = path.resolve() if isinstance(path, Path) else path
+    app = create_app(place, secret=secrets.token_urlsafe(24), port=port, token=word, local=local)
     say(address(host, port, word))
     with listener:
         server(app).run(sockets=[listener])

@@ -1,0 +1,132 @@
+"""Studies in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import psycopg
+
+from ccgbo.errors import StorageError, StudyExistsError, StudyNotFoundError
+from ccgbo.records import Event
+from ccgbo.storage.address import Address
+from ccgbo.storage.base import Scope, StudyInfo, Unit, View, moved_columns, new_study_id, not_found
+from ccgbo.storage.postgres_link import Attempt, Connection, Server, said
+from ccgbo.storage.postgres_schema import prepare
+from ccgbo.storage.postgres_unit import BEST, PostgresUnit, insert, stored_event, stored_trial
+from ccgbo.storage.rows import StudyRow, TrialRow, read_study, study_columns
+
+T = TypeVar("T")
+
+NAMES = "SELECT name FROM ccgbo_studies ORDER BY id"
+
+
+class PostgresStore:
+    """Many studies in one database, for any number of machines."""
+
+    def __init__(self, address: Address, *, create: bool) -> None:
+        self._address = address
+        self._server = Server(address)
+        connection = self._server.connect()
+        try:
+            prepare(connection, self.address, create=create)
+        except psycopg.Error as error:
+            raise StorageError(f"cannot use {self.address!r}: {said(error)}") from error
+        finally:
+            connection.close()
+
+    @property
+    def address(self) -> str:
+        return str(self._address)
+
+    @property
+    def path(self) -> Address:
+        return self._address
+
+    def close(self) -> None:
+        self._server.close()
+
+    # -- studies
+
+    def names(self) -> list[str]:
+        return self._server.read(_names)
+
+    def infos(self) -> list[StudyInfo]:
+        query = f"""
+            SELECT s.name, s.direction, s.created, count(t.id) AS n_trials,
+                   count(*) FILTER (WHERE t.state = 'complete') AS n_complete,
+                   count(*) FILTER (WHERE t.state = 'failed') AS n_failed,
+                   count(*) FILTER (WHERE t.state = 'pending') AS n_pending,
+                   count(*) FILTER (WHERE t.state = 'abandoned') AS n_abandoned,
+                   count(*) FILTER (WHERE t.dropped = 1) AS n_dropped,
+                   {BEST} AS best_value
+            FROM ccgbo_studies s LEFT JOIN ccgbo_trials t ON t.study = s.id GROUP BY s.id ORDER BY s.id
+        """
+        return self._server.read(lambda connection: [StudyInfo(**row) for row in connection.execute(query)])
+
+    def find(self, name: str) -> StudyRow | None:
+        def find(connection: Connection) -> StudyRow | None:
+            row = connection.execute("SELECT * FROM ccgbo_studies WHERE name = %s", (name,)).fetchone()
+            return None if row is None else read_study(row, self.address)
+
+        return self._server.read(find)
+
+    def create(self, study: StudyRow) -> StudyRow:
+        return self.adopt(study, (), ())
+
+    def adopt(self, study: StudyRow, trials: Sequence[TrialRow], events: Sequence[Event]) -> StudyRow:
+        def adopt(connection: Connection, attempt: Attempt) -> StudyRow:
+            last = _one(connection, "SELECT coalesce(max(id), 0) AS id, txid_current()::text AS xid FROM ccgbo_studies")
+            attempt.xid = last["xid"]
+            new = replace(study, id=max(new_study_id(), last["id"] + 1))  # two of one millisecond stay in order
+            try:
+                insert(connection, "ccgbo_studies", study_columns(new))
+            except psycopg.errors.UniqueViolation:
+                raise StudyExistsError(f"{self.address!r} already has a study {study.name!r}.") from None
+            for known in trials:
+                place = {"study": new.id, "revision": study.revision}
+                insert(connection, "ccgbo_trials", stored_trial(known.trial) | moved_columns(known) | place)
+            for seq, event in enumerate(events, start=1):
+                insert(connection, "ccgbo_events", {"study": new.id, "seq": seq} | stored_event(event))
+            return new
+
+        return self._server.write(adopt)
+
+    def delete(self, name: str) -> None:
+        def delete(connection: Connection, attempt: Attempt) -> None:
+            attempt.xid = _one(connection, "SELECT txid_current()::text AS xid")["xid"]
+            if connection.execute("DELETE FROM ccgbo_studies WHERE name = %s", (name,)).rowcount == 0:
+                raise StudyNotFoundError(not_found(self.address, name, _names(connection)))
+
+        self._server.write(delete)
+
+    # -- one study
+
+    def read(self, study: int, work: Callable[[View], T]) -> T:
+        return self._server.read(lambda connection: work(PostgresUnit(connection, self.address, study, None)))
+
+    def write(
+        self,
+        study: int,
+        work: Callable[[Unit], T],
+        *,
+        on_rollback: Callable[[], None] | None = None,
+        scope: Scope = "study",
+    ) -> T:
+        def step(connection: Connection, attempt: Attempt) -> T:
+            unit = PostgresUnit(connection, self.address, study, scope)
+            attempt.xid = unit.xid
+            return work(unit)
+
+        return self._server.write(step, on_rollback=on_rollback, beside=scope == "heartbeat")
+
+
+def _names(connection: Connection) -> list[str]:
+    return [str(row["name"]) for row in connection.execute(NAMES)]
+
+
+def _one(connection: Connection, query: str) -> dict[str, Any]:
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    return row
