@@ -19,6 +19,7 @@ from openpyxl import Workbook, load_workbook
 from ccgbo import Float, LinearConstraint
 from ccgbo.study import Study
 from ccgbo.viz.dashboard import tables
+from ccgbo.viz.dashboard.analyst import analyse
 
 from .conftest import Client, serving
 from .test_dashboard import POINT, states
@@ -143,6 +144,12 @@ def test_a_bound_is_looked_at_and_then_changed(page: Page, study_path: Path) -> 
     found = page.client.get(f"/api/study?study=net&since={version}")[1]
     assert (found["since"], found["parameters"][3]["high"], len(found["trials"]["id"])) == (None, 1.0, 14)
     assert found["log"]["events"][0]["action"] == "change space"
+
+
+def test_nothing_is_kept_of_the_analysis_of_another_space(study_path: Path) -> None:
+    """Its parameters may be gone."""
+    first = next(analyse(study_path, "net", {"over_time": "old", "space": 1}))
+    assert "over_time" not in first
 
 
 def test_parameters_that_come_and_go_are_asked_for_by_name(page: Page, study_path: Path) -> None:
