@@ -145,7 +145,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("problems", nargs="*", default=list(SEARCHES))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--evaluations", type=int, help="of the policies and the rover, instead of their own number")
     args = parser.parse_args()
+    if args.evaluations is not None:
+        EVALUATIONS.update(dict.fromkeys(EVALUATIONS, args.evaluations))
     print("versions:", versions())
     for name in args.problems:
         began, problem = time.process_time(), get_problem(name)
