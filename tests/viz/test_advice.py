@@ -129,7 +129,8 @@ def test_settings_that_were_really_used_may_lie_beyond_the_bounds() -> None:
     opt = Optimizer(SPACE, seed=0)
     for i in range(14):
         trial = opt.ask()
-        opt.tell(trial, float(i), params={"temperature": 95.0} if i == 13 else None)
+        used = {"temperature": 95.0} if i == 13 else None  # the hottest of all is the best
+        opt.tell(trial, (used or trial.params)["temperature"], params=used)
     found = analysis_payload(opt)
     assert found["recommended"]["id"] == 13 and len(found["maps"]) == 1 and len(found["slices"]) == 2
     assert [c["kind"] for c in found["believe"]["concerns"]].count("bound") <= 1
