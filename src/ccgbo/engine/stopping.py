@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ccgbo.arrays import Array
@@ -42,10 +43,10 @@ def expected_gains(
     if not isinstance(posterior, JointPosterior) or len(state.observed) < 2:
         return []
     paths = posterior.paths(n_paths, rng)
-    best = np.argsort(-model.mean, kind="stable")[:N_BEST]
+    best = _best(state)
     points = np.concatenate([posterior.X[best], _points(state, paths, rng)])
     value = _play(posterior, paths(points), points, len(best), max(more), rng)
-    slope = float(model.outcome.slope(model.mean.max(keepdims=True))[0])
+    slope = float(model.outcome.slope(model.mean[best[:1]])[0])
     gains = []
     for n in more:
         gain = slope * (value[n] - value[0])
@@ -53,6 +54,14 @@ def expected_gains(
         error = float(gain.std(ddof=1)) / n_paths**0.5
         gains.append(Gain(n=n, mean=float(gain.mean()), low=float(low), high=float(high), error=error))
     return gains
+
+
+def _best(state: State) -> NDArray[np.intp]:
+    """The observations with the best mean; as for a recommendation those within the bounds, if there are any."""
+    inside = ((state.observed >= 0.0) & (state.observed <= 1.0)).all(axis=1)
+    merit = np.where(inside, state.model.mean, -np.inf) if inside.any() else state.model.mean
+    order: NDArray[np.intp] = np.argsort(-merit, kind="stable")[: min(N_BEST, int(inside.sum()) or N_BEST)]
+    return order
 
 
 def _points(state: State, paths: Paths, rng: np.random.Generator) -> Array:  # (m, p)
