@@ -10,6 +10,7 @@ from conftest import make_gp
 
 import ccgbo
 from ccgbo.bench.credited import CreditedBy, Source, credit_ranks, maxima_of
+from ccgbo.credit.field import CreditSettings
 from ccgbo.credit.scores import score
 
 
@@ -36,8 +37,9 @@ def test_every_source_suggests_and_without_strength_all_are_the_base(source: Sou
         return [dict(trial.params) for trial in opt.trials]
 
     base = ccgbo.UCB(beta=2.0)
-    assert suggested(CreditedBy(source=source, base=base, strength=0.0)) == suggested(base)
-    assert suggested(CreditedBy(source=source, base=base, strength=1.0)) != suggested(base)
+    none, full = CreditSettings(strength=0.0), CreditSettings(strength=1.0, tau=20.0)
+    assert suggested(CreditedBy(source=source, base=base, credit=none)) == suggested(base)
+    assert suggested(CreditedBy(source=source, base=base, credit=full)) != suggested(base)
 
 
 def test_a_surrogate_without_the_algebra_is_refused() -> None:

@@ -38,8 +38,7 @@ class CreditedBy:
 
     source: Source
     base: Acquisition = field(default_factory=ThompsonSampling)
-    strength: float = 1.0
-    tau: float = 20.0
+    credit: CreditSettings = field(default_factory=lambda: CreditSettings(strength=1.0, tau=20.0))
     n_paths: int = 25
 
     @property
@@ -53,9 +52,8 @@ class CreditedBy:
         apart = np.random.default_rng(deepcopy(context.rng).integers(2**62))  # the base draws what it would without us
         found = maxima_of(posterior, F[:N_POOL], self.n_paths, apart)
         credit = credits(credit_ranks(self.source, posterior, found))
-        settings = CreditSettings(strength=self.strength, tau=self.tau)
         base = self.base.bind(context)
-        factor = credit_factor(posterior, credit, settings, context.t)
+        factor = credit_factor(posterior, credit, self.credit, context.t)
         return weigh(base, base(F), self.codomain, [factor], F)[0]
 
 

@@ -16,8 +16,9 @@ from ccgbo.acquisition import UCB, LogEI
 from ccgbo.bench.baselines.base import EngineMethod, EngineSearch, Initial, Method, Searcher
 from ccgbo.bench.credited import CreditedBy, Source
 from ccgbo.bench.turbo_box import TurboBox
+from ccgbo.credit.field import CreditSettings
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.settings import DEFAULT, Settings, resolve
+from ccgbo.engine.settings import DEFAULT, PAPER, Settings, resolve
 from ccgbo.space import Space
 from ccgbo.surrogate.gp.priors import NormalOnLog, NormalOnLogLengthscales
 
@@ -46,8 +47,14 @@ def _credited(source: Source, **options: Any) -> Callable[[], Method]:
     return _changed(_PLAIN, acquisition=CreditedBy(source=source, **options))
 
 
-_MODERATE: dict[str, Any] = {"base": UCB(beta=2.576), "strength": 0.5, "tau": 5.0}
+def _papers(source: Source) -> Callable[[], Method]:
+    """The paper's preset with credit from another source."""
+    return _changed(_NO_CREDIT, acquisition=CreditedBy(source=source, base=UCB(beta=2.576), credit=PAPER.credit))
+
+
+_MODERATE: dict[str, Any] = {"base": UCB(beta=2.576), "credit": CreditSettings(strength=0.5, tau=5.0)}
 _PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search
+_NO_CREDIT = replace(PAPER, credit=replace(PAPER.credit, strength=0.0))
 _TURNS: Any = DEFAULT.acquisition
 
 VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
@@ -64,6 +71,8 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "gp-jes-credit": _changed(acquisition="jes"),
         **{f"ts-{source}": _credited(source) for source in get_args(Source)},
         **{f"ucb-{source}": _credited(source, **_MODERATE) for source in get_args(Source)},
+        "paper-nocredit": _changed(_NO_CREDIT),
+        **{f"paper-{source}": _papers(source) for source in get_args(Source)},
         "unscaled-field": _changed(credit={"field": "knn"}),
         "explore-ucb": _changed(acquisition=replace(_TURNS, explore=UCB(beta=2.576))),
         "no-trend": _changed(fit={"trend_prior": None}),
