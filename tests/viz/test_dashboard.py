@@ -33,6 +33,7 @@ ADDRESSES = [
     "/api/study?study=net",
     "/api/analysis?study=net",
     "/api/reproduction?study=net",
+    "/api/comparison",
     "/api/space?study=net",
     "/api/export?study=net",
     "/nothing",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -274,3 +274,12 @@ def reproduction(space: Space, direction: Direction, settings: Settings, name: s
 
 def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
+
+
+def improvements(trials: Iterable[Trial], direction: Direction) -> list[list[float]]:
+    """Where the best value changed: after how many evaluations, and to what."""
+    sign, steps = 1.0 if direction == "maximize" else -1.0, list[list[float]]()
+    for n, trial in enumerate((t for t in trials if t.in_model), 1):
+        if trial.value is not None and (not steps or sign * trial.value > sign * steps[-1][1]):
+            steps.append([n, trial.value])
+    return steps

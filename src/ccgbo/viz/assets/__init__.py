@@ -21,6 +21,7 @@ BENCH = (  # and work by hand
     "space_form.js",
     "sheet.js",
     "bench.js",
+    "compare.js",
 )
 
 

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { Bench, Editor, card, el, fill, net, options, say } = ccgbo;
+  const { Bench, Comparison, Editor, card, el, fill, net, options, say } = ccgbo;
   const PERIOD = 1000;  // milliseconds between two looks
   const CALM = 30;  // looks without news after which there are half as many
   const LISTING = 2;  // looks between two lists of the studies
@@ -24,7 +24,8 @@
   const bench = new Bench(() => current, () => lookAndSay());
   const editor = new Editor(bench.desk);
   const edit = { name: (id) => `change trial ${id}`, act: (id) => editor.open(shown, id) };
-  const update = ccgbo.build(views, { before: [bench.node], after: [card(12, "How to reproduce it", null, how)], edit });
+  const comparison = new Comparison(() => current);
+  const update = ccgbo.build(views, { before: [bench.node], after: [comparison.node, card(12, "How to reproduce it", null, how)], edit });
   document.body.append(editor.node);
 
   // Either all is well, or what is wrong stands above what was last read.
@@ -130,6 +131,7 @@
       titles.push(`${current} (deleted)`);
     }
     options(chooser, names, current, titles);
+    comparison.update(found.studies);
     if (!names.length) status(new Error(`the file ${found.file} has no study yet. It is shown here once there is one.`));
   }
 

@@ -7,6 +7,7 @@ GET  /api/pulse?study=                versions of the two below
 GET  /api/study?study=&since=         trials: all, or what changed after a version
 GET  /api/analysis?study=             credits, story, maps
 GET  /api/reproduction?study=         settings, versions, code
+GET  /api/comparison                  the best value of each study so far
 GET  /api/space?study=                the space as TOML
 GET  /api/export?study=&format=       the trials as a spreadsheet, see tables.py
 POST /api/import?study=&name=         a spreadsheet, see tables.py
@@ -77,6 +78,7 @@ def create_app(path: Place, *, secret: str, port: int, token: str | None, local:
             Route("/api/study", api.get(api.study)),
             Route("/api/analysis", api.get(api.analysis)),
             Route("/api/reproduction", api.get(api.reproduction)),
+            Route("/api/comparison", api.get(api.comparison)),
             Route("/api/space", api.get(api.space)),
             Route("/api/export", api.get(api.export)),
             Route("/api/import", api.upload(), methods=["POST"]),
@@ -150,6 +152,9 @@ class Api:
     def studies(self, _: Request, __: str) -> Response:
         infos = [asdict(info) for info in self._followers.studies()]
         return JSONResponse({"file": self._path.name, "studies": infos})
+
+    def comparison(self, _: Request, __: str) -> Response:
+        return JSONResponse({"studies": self._followers.comparison()})
 
     def pulse(self, _: Request, name: str) -> Response:
         return JSONResponse(self._followers.get(name).pulse())

@@ -7,6 +7,7 @@ model is computed beside the requests (analyst.py), and the last known answer is
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import secrets
@@ -23,7 +24,7 @@ from ccgbo.space import Space
 from ccgbo.storage import Address, Place, StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
-from ccgbo.viz.payload import reproduction, study_payload, to_json
+from ccgbo.viz.payload import improvements, reproduction, study_payload, to_json
 
 PAUSE_PER_ANALYSIS = 2.0  # seconds without one for each second that an analysis took: the study's own work is first
 TRUSTED = 1.0  # seconds for which a state that did not change is believed: clocks of file systems tick slowly
@@ -121,6 +122,13 @@ class Follower:
         with self._lock:
             return self._version(self._analysis_version), self._analysis
 
+    def improvements(self) -> dict[str, Any]:
+        """The best value so far, where it changed: after how many evaluations, and to what."""
+        with self._lock:
+            steps = improvements(self._trials.values(), self._study.direction)
+            n = sum(t.in_model for t in self._trials.values())
+        return {"name": self.name, "direction": self._study.direction, "n": n, "steps": steps}
+
     def reproduction(self, file: str) -> dict[str, Any]:
         """How to make it again, from the file of that name."""
         study = self._study
@@ -202,6 +210,14 @@ class Followers:
         """Every study at a glance, half a second old at most while the file changes."""
         with self._lock:
             return self._list(self._look(), LISTED)
+
+    def comparison(self) -> list[dict[str, Any]]:
+        """The best value of each study so far, of as many as are followed at a time."""
+        found = []
+        for info in self.studies()[:MOST_FOLLOWED]:
+            with contextlib.suppress(StudyNotFoundError):  # deleted meanwhile
+                found.append(self.get(info.name).improvements())
+        return found
 
     def _list(self, state: State, period: float) -> list[StudyInfo]:
         """The studies, read again if the file has changed and the list is older than the period."""
