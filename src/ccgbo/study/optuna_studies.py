@@ -65,8 +65,12 @@ def import_optuna(
 
 
 def space_of_optuna(source: optuna.Study) -> Space:
-    """The space that an Optuna study searched, from its trials; every trial must have had the same parameters."""
-    trials = [trial for trial in source.get_trials(deepcopy=False) if trial.distributions]
+    """The space that an Optuna study searched, from its trials; all must have had the same parameters.
+
+    A trial that did not come to its end, or was killed, may not have asked for all of them.
+    """
+    asked = [trial for trial in source.get_trials(deepcopy=False) if trial.distributions]
+    trials = [trial for trial in asked if trial.state.name == "COMPLETE"] or asked
     if not trials:
         raise SettingError(f"the Optuna study {source.study_name!r} has no trial to take a space from.")
     distributions = trials[-1].distributions
