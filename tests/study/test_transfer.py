@@ -521,14 +521,16 @@ def test_optuna_studies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert study.trials == ()
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x.xlsx", "x.json", "x.parquet", "x.html", "x.toml"])
 def test_a_trial_of_optuna_that_was_killed_half_way_does_not_hide_the_space() -> None:
+    import optuna
+
     source = optuna.create_study()
     source.optimize(lambda t: t.suggest_float("x", 0.0, 1.0) + t.suggest_int("n", 1, 3), n_trials=2)
     source.ask().suggest_float("x", 0.0, 1.0)  # and never came to ask for n
     assert list(space_of_optuna(source)) == ["x", "n"]
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.xlsx", "x.json", "x.parquet", "x.html", "x.toml"])
 def test_a_disk_that_is_full_leaves_the_old_file_as_it_was(tmp_path: Path, name: str) -> None:
     code = """
 import resource, signal, sys
