@@ -40,8 +40,9 @@ heavy: $(VENV)/.test system
 	$(BIN)/python -m ccgbo.versions
 	$(BIN)/python -m pytest -q -m heavy
 
-# the core alone: no figures, pages, integrations, benchmark, and nothing that starts processes
-APART := viz integrations bench journeys test_docs.py engine/test_faults_matrix.py test_demo.py
+# the core alone: no figures, pages, integrations, benchmark, and nothing that starts processes or takes long
+APART := viz integrations bench journeys cli test_docs.py engine/test_faults_matrix.py test_demo.py \
+	storage/test_interrupts.py storage/test_locks.py study/test_round_trip.py study/test_study_machine.py
 CORE  := tests $(addprefix --ignore=tests/,$(APART))
 quick: lint
 	$(BIN)/python -m pytest -q -m "not heavy" -n 2 $(CORE)
