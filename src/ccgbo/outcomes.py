@@ -38,6 +38,12 @@ def outcome_of(
     return _fields("complete", value=value, noise_variance=noise, readings=readings)
 
 
+def correction_of(value: Any, params: Any, **outcome: Any) -> dict[str, Any]:
+    """The fields that a corrected outcome changes; none where only the settings, ``params``, are corrected."""
+    keeps = value is None and not outcome["failed"] and params is not None
+    return {} if keeps else outcome_of(value, **outcome)
+
+
 def _fields(state: str, **known: Any) -> dict[str, Any]:
     return {"state": state, "value": None, "noise_variance": None, "readings": (), "error": None, **known}
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from ccgbo.engine.reader import OptimizerReader
-from ccgbo.outcomes import outcome_of
+from ccgbo.outcomes import correction_of
 from ccgbo.records import Event, Trial
 from ccgbo.revisions import (
     CHANGE_SPACE,
@@ -111,8 +111,7 @@ class OptimizerEditor(OptimizerReader):
             More to keep with it, by name: plain data as JSON has it.
         """
         known = self._history.find(trial)
-        keeps = value is None and not failed and params is not None
-        outcome = {} if keeps else outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
+        outcome = correction_of(value, params, failed=failed, noise_variance=noise_variance, error=error)
         used = None if params is None else used_params(known, params, self.space)
         said = attributes_of(note, tags, attributes)
         return self._revise("amend", known, amend(known, outcome, params=used, attributes=said))

@@ -18,6 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from ccgbo.errors import SpaceError
 from ccgbo.space import Categorical, Float, Int, Parameter, Space
+from ccgbo.space.shorthand import from_optuna
 
 Distributions = Mapping[str, BaseDistribution]
 Conditions = Mapping[str, Mapping[str, tuple[Any, ...]]]  # child -> parent -> values of the parent
@@ -152,13 +153,12 @@ def _can_be_searched(distribution: BaseDistribution) -> bool:
 
 
 def parameter_of(d: BaseDistribution) -> Parameter:
-    if isinstance(d, FloatDistribution):
-        return Float(d.low, d.high, log=d.log, step=d.step)
-    if isinstance(d, IntDistribution):
-        return Int(d.low, d.high, log=d.log, step=d.step)
     if isinstance(d, CategoricalDistribution):  # by index: Optuna allows choices of any type
         return Categorical(range(len(d.choices)))
-    raise SpaceError(f"a distribution must be float, int or categorical, got {d!r}.")
+    parameter = from_optuna(d)
+    if parameter is None:
+        raise SpaceError(f"a distribution must be float, int or categorical, got {d!r}.")
+    return parameter
 
 
 def distribution_of(p: Parameter) -> BaseDistribution:

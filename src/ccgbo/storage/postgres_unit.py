@@ -29,6 +29,8 @@ from ccgbo.storage.base import Lost, Progress, Scope
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.postgres_link import Connection
 from ccgbo.storage.rows import (
+    EXTERNAL,
+    REVISED,
     StudyRow,
     TrialRow,
     event_columns,
@@ -40,10 +42,8 @@ from ccgbo.storage.rows import (
     trial_columns,
 )
 
-EXTERNAL = "external"  # origin of a trial that the study did not suggest
 BEST = """CASE s.direction WHEN 'maximize' THEN max(t.value) FILTER (WHERE t.dropped = 0)
           ELSE min(t.value) FILTER (WHERE t.dropped = 0) END"""
-REVISED = ("params", "state", "value", "noise_variance", "error", "dropped", "readings", "attributes")
 CLOCK = "server"
 NOW = object()  # stands for the server's time
 _NOW = "extract(epoch FROM clock_timestamp())::float8"

@@ -197,6 +197,10 @@ def _check_fields(cls: Any, data: Any) -> None:
 
 # -- to columns
 
+EXTERNAL = "external"  # origin of a trial that the study did not suggest
+REVISED = ("params", "state", "value", "noise_variance", "error", "dropped", "readings", "attributes")
+"""Columns that change when the record of a trial is replaced."""
+
 
 def study_columns(study: StudyRow) -> dict[str, Any]:
     columns = {name: getattr(study, name) for name in study.__slots__}

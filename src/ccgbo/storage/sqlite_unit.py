@@ -13,6 +13,8 @@ from ccgbo.records import Event, Trial
 from ccgbo.storage.base import Lost, Progress
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.rows import (
+    EXTERNAL,
+    REVISED,
     StudyRow,
     TrialRow,
     event_columns,
@@ -25,11 +27,9 @@ from ccgbo.storage.rows import (
 )
 from ccgbo.storage.workers import is_ended_here, is_silent, read_clock
 
-EXTERNAL = "external"  # origin of a trial that the study did not suggest
 # of the trials in the model, whatever is to be found
 BEST = """CASE direction WHEN 'maximize' THEN max(value) FILTER (WHERE NOT dropped)
           ELSE min(value) FILTER (WHERE NOT dropped) END"""
-REVISED = ("params", "state", "value", "noise_variance", "error", "dropped", "readings", "attributes")
 
 
 class SQLiteUnit:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ccgbo.outcomes import outcome_of
+from ccgbo.outcomes import correction_of
 from ccgbo.records import Trial
 from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, restore, used_params
 from ccgbo.space import Change, Space, as_space, change_space
@@ -62,8 +62,7 @@ class StudyEditor(StudyTeller):
         attributes
             More to keep with it, by name: plain data as JSON has it.
         """
-        keeps = value is None and not failed and params is not None
-        outcome = {} if keeps else outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
+        outcome = correction_of(value, params, failed=failed, noise_variance=noise_variance, error=error)
         said = attributes_of(note, tags, attributes)
 
         def step(unit: Unit) -> Trial:
