@@ -253,6 +253,17 @@ class OptimizerReader(BestTrial):
             self._model, self._fit = model, model.fit
         return model
 
+    def catch_up(self) -> None:
+        """Factorise the observations of the last fit, if another process made it. Changes nothing but the time that
+        the next ``ask`` takes, which appends the later observations to these; a refit is left to it."""
+        fit = self._fit
+        if fit is None or not fit.theta or self._model is not None or not self._history.complete:
+            return
+        data = self._history.data()
+        if fit.is_of(data):
+            with blas_threads(self._threads):
+                self._model = build_model(data[: fit.n], self.space.choices, self.settings, None, fit)
+
     # -- what the next step would look at
 
     def snapshot(self) -> State:

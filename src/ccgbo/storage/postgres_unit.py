@@ -2,8 +2,8 @@
 
 A study has two locks, always taken in this order and held to the end of the transaction:
 
-- its turn to suggest, an advisory lock with the study's id. Who adds trials has it, so no two suggestions start from
-  the same state and no id is given twice.
+- its turn to suggest, an advisory lock (``postgres_turns.py``). Who adds trials has it, so no two suggestions start
+  from the same state and no id is given twice.
 - its row in ``ccgbo_studies``, which has the counters. Who changes anything of the trials has it when it reads what it
   changes, so changes come in one after the other and a revision is never seen before a smaller one.
 
@@ -51,12 +51,10 @@ TRIALS = "SELECT * FROM ccgbo_trials WHERE study = %s"
 
 
 class PostgresUnit:
-    """One study within a transaction; without a scope it is only looked at."""
+    """One study within a transaction; without a scope it is only looked at. Who adds trials has its turn already."""
 
     def __init__(self, connection: Connection, address: str, study: int, scope: Scope | None) -> None:
         self._connection, self._address, self._study = connection, address, study
-        if scope in ("study", "suggestion"):
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (study,))
         self._locked = scope in ("study", "trials")
         self._suggests = scope == "suggestion"
         lock = " FOR NO KEY UPDATE" if self._locked else ""
