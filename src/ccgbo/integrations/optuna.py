@@ -26,13 +26,13 @@ import threading
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from ccgbo.engine.options import SettingsOptions, check_keywords
-from ccgbo.engine.settings import Settings, resolve
+from ccgbo.engine.settings import PRESETS, Settings, resolve
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.records import Trial
 from ccgbo.space import Space, as_space
@@ -47,6 +47,7 @@ try:
     from optuna.trial import FrozenTrial, TrialState
 
     from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed
+    from ccgbo.integrations._optuna_pruned import PRUNED, PrunedReading
     from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
@@ -55,6 +56,7 @@ CREDITS = "ccgbo:credits"  # study attribute: credit of every observation, by tr
 CREDIT = "ccgbo:credit"  # trial attribute: its credit when it finished
 WEIGHT = "ccgbo:weight"  # trial attribute: the weight credit gave to the point when it was suggested
 
+STARTUP = 10  # trials before the model takes over
 MOST_UNDECIDED = 8  # trials of dead processes look undecided for ever
 MOST_ATTEMPTS = 3  # at a choice that others' choices overtake
 
@@ -75,11 +77,12 @@ class CCGBOSampler(BaseSampler):
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int | None = 10,  # None is the preset's: max(2 d, 10)
+        n_startup_trials: int | None = STARTUP,  # None is the preset's: max(2 d, 10)
         independent_sampler: BaseSampler | None = None,  # None draws at random, by seed, trial number and name
         warn_independent_sampling: bool = True,
         storage: str | BaseStorage | None = None,
         store_credits: bool = True,
+        pruned: PrunedReading = PRUNED,
         space: Space | Mapping[str, Any] | None = None,
         preset: str | Settings = "default",
         **settings: Unpack[SettingsOptions],
@@ -97,11 +100,14 @@ class CCGBOSampler(BaseSampler):
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
         self._store_credits = store_credits
         self._space = None if space is None else as_space(space)
-        self._engine = Engine()
+        options = {"pruned": (pruned, PRUNED), "store_credits": (store_credits, True), "space": (self._space, None)}
+        self._options = {name: value for name, (value, default) in options.items() if value != default}
+        self._engine = Engine(pruned)
         self._lock = threading.Lock()  # so that each thread sees what the others were given
 
     def __repr__(self) -> str:
-        return f"CCGBOSampler(seed={self._seed}, settings={self._settings!r})"
+        said = {"seed": self._seed, **_differing(self._settings), **self._options}
+        return f"CCGBOSampler({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -242,7 +248,19 @@ class CCGBOSampler(BaseSampler):
                 f"storage must be the study's storage, got {self._storage!r} without trial {trial.number} "
                 f"of {study.study_name!r}."
             ) from None
-        self._storage.set_trial_user_attr(trial_id, key, value)
+        self._storage.set_trial_user_attr(trial_id, key, round(value, 4))  # a column that people read
+
+
+def _differing(settings: Settings) -> dict[str, Any]:
+    """The preset that the settings are nearest to, and the fields in which they differ from it, as keywords."""
+    differing: dict[str, dict[str, Any]] = {}
+    for name in PRESETS:
+        preset = resolve(name)
+        found = ((f.name, getattr(settings, f.name), getattr(preset, f.name)) for f in fields(settings))
+        differing[name] = {field: value for field, value, default in found if field != "n_initial" and value != default}
+    nearest = min(differing, key=lambda name: len(differing[name]))
+    startup = {} if settings.n_initial == STARTUP else {"n_startup_trials": settings.n_initial}
+    return ({} if nearest == "default" else {"preset": nearest}) | startup | differing[nearest]
 
 
 def _check_single(study: Study) -> None:
