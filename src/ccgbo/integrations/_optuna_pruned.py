@@ -13,7 +13,6 @@ A curve is extrapolated from those of the complete trials that reported at that 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -22,6 +21,7 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from ccgbo.errors import SettingError
+from ccgbo.integrations._stopped_early import bounded, worst_of
 
 PrunedReading = Literal["extrapolate", "bound", "fail", "ignore"]
 
@@ -51,14 +51,10 @@ class Complete:
             return None
         change = self._change(trial.last_step) if reading == "extrapolate" else None
         if change is None:
-            low, high = sorted((self._worst, statistics.median(self.values)))
-            return min(max(value, low), high), None
+            return bounded(value, self.values, maximize=self.maximize), None
+        worst = worst_of(self.values, maximize=self.maximize)
         expected = value + change[0]  # not beyond the worst: a curve that diverged would take all of the scale
-        return (max if self.maximize else min)(expected, self._worst), change[1]
-
-    @property
-    def _worst(self) -> float:
-        return min(self.values) if self.maximize else max(self.values)
+        return (max if self.maximize else min)(expected, worst), change[1]
 
     def _change(self, step: int | None) -> tuple[float, float] | None:
         """Median and variance of what complete trials still gained after the step."""
