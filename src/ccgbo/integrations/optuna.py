@@ -255,9 +255,11 @@ def _differing(settings: Settings) -> dict[str, Any]:
     """The preset that the settings are nearest to, and the fields in which they differ from it, as keywords."""
     differing: dict[str, dict[str, Any]] = {}
     for name in PRESETS:
-        preset = resolve(name)
-        found = ((f.name, getattr(settings, f.name), getattr(preset, f.name)) for f in fields(settings))
-        differing[name] = {field: value for field, value, default in found if field != "n_initial" and value != default}
+        preset = resolve(name, acquisition=settings.acquisition)  # what follows from the acquisition is no news
+        found = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "n_initial"}
+        differing[name] = {field: value for field, value in found.items() if value != getattr(preset, field)}
+        if settings.acquisition != resolve(name).acquisition:
+            differing[name]["acquisition"] = settings.acquisition
     nearest = min(differing, key=lambda name: len(differing[name]))
     startup = {} if settings.n_initial == STARTUP else {"n_startup_trials": settings.n_initial}
     return ({} if nearest == "default" else {"preset": nearest}) | startup | differing[nearest]
