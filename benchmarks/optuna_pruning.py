@@ -1,6 +1,6 @@
 """What a pruned trial is good for: readings of pruned trials by CCGBOSampler, on real learning curves.
 
-    python benchmarks/optuna_pruning.py                          seeds 100 to 109, about ten minutes of one core
+    python benchmarks/optuna_pruning.py                          seeds 100 to 109, about ten minutes of an idle core
     python benchmarks/optuna_pruning.py --first-seed 0 --seeds 6 --out -     the seeds on which the default was chosen
     python benchmarks/optuna_pruning.py --problems linear --seeds 2 --budget 4 --out -
 

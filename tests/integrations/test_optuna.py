@@ -8,10 +8,12 @@ import math
 import pickle
 import subprocess
 import sys
+import threading
 import wsgiref.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import numpy as np
 import optuna
@@ -22,10 +24,11 @@ from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
 from optuna.trial import TrialState, create_trial
+from viz.browser import chromium
 
 import ccgbo
 from ccgbo.errors import SettingError
-from ccgbo.integrations import _optuna_engine, _optuna_trials
+from ccgbo.integrations import _optuna_engine, _optuna_pruned, _optuna_trials
 from ccgbo.integrations import optuna as integration
 from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome, news_of
 from ccgbo.integrations.optuna import CCGBOSampler
@@ -362,6 +365,11 @@ def test_different_seeds_and_no_seed_give_different_trials() -> None:
     assert len(firsts) == 4
 
 
+class SilentHandler(WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Requests are no news here."""
+
+
 def close(storage: optuna.storages.BaseStorage) -> None:
     storage.remove_session()
     if isinstance(storage, RDBStorage):
@@ -493,10 +501,29 @@ def test_optuna_dashboard_shows_the_credits() -> None:
     assert "ccgbo:credits" in {a["key"] for a in shown["user_attrs"]}
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+def test_the_credit_is_a_column_of_the_trial_table_in_the_browser(tmp_path: Path) -> None:
+    from optuna_dashboard import wsgi
+
+    storage = InMemoryStorage()
+    study = run(12, CCGBOSampler(seed=0, storage=storage), storage=storage)
+    with make_server("127.0.0.1", 0, wsgi(storage), handler_class=SilentHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            with chromium(tmp_path) as browser:
+                browser.open(f"http://127.0.0.1:{server.server_port}/dashboard/studies/0/smartSelection")
+                browser.says("table thead", "ccgbo:credit")
+                browser.says("table tbody", str(study.trials[1].user_attrs["ccgbo:credit"]))
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 # -- the house rules
 
 
-@pytest.mark.parametrize("module", [integration, _optuna_engine, _optuna_trials])
+@pytest.mark.parametrize("module", [integration, _optuna_engine, _optuna_pruned, _optuna_trials])
 def test_only_the_public_api_of_optuna_is_used(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for node in ast.walk(tree):

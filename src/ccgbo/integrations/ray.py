@@ -210,8 +210,7 @@ class CCGBOSearch(Searcher):
     # -- save and restore
 
     def get_state(self) -> dict[str, Any]:
-        own = ("_metric", "_mode", "_codec", "_points", "_rewards", "_seed", "_settings", "_ids")
-        own += ("_time_attr", "_max_t", "_whole")
+        own = "_metric _mode _codec _points _rewards _seed _settings _ids _time_attr _max_t _whole".split()
         state = {name: getattr(self, name) for name in own}
         return state | {"optimizer": None if self._optimizer is None else self._optimizer.state_dict()}
 
