@@ -21,7 +21,7 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from ccgbo.errors import SettingError
-from ccgbo.integrations._stopped_early import bounded, worst_of
+from ccgbo.outcomes import bounded, worst_of
 
 PrunedReading = Literal["extrapolate", "bound", "fail", "ignore"]
 

@@ -1,16 +1,4 @@
-"""Search spaces as scikit-learn's users write them.
-
-How ``param_distributions`` is read, a dict as scikit-learn's own searches read it:
-
-    list, tuple, array              one of its values; numbers that rise or fall are searched as an ordered grid
-    scipy.stats uniform             a number, on a linear scale
-    scipy.stats loguniform          a number, on a log scale
-    scipy.stats discrete            a whole number
-    other scipy.stats continuous    a number, searched by its quantile (0.1 % to 99.9 % where the tail is endless)
-    ccgbo Float, Int, Categorical   as it is
-    a list of such dicts            one of them; parameters of the others are left out
-    a ccgbo Space                   as it is, with its conditions and constraints
-"""
+"""Search spaces as scikit-learn's users write them; ``ccgbo.integrations.sklearn`` tells how each is read."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, check_options
 from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError, UnsupportedError
-from ccgbo.integrations._stopped_early import bounded
+from ccgbo.outcomes import bounded
 from ccgbo.records import Trial
 from ccgbo.space import Space
 from ccgbo.space.numeric import is_finite
@@ -210,8 +210,8 @@ class CCGBOSearch(Searcher):
     # -- save and restore
 
     def get_state(self) -> dict[str, Any]:
-        own = "_metric _mode _codec _points _rewards _seed _settings _ids _time_attr _max_t _whole".split()
-        state = {name: getattr(self, name) for name in own}
+        own = ["_metric", "_mode", "_codec", "_points", "_rewards", "_seed", "_settings", "_ids"]
+        state = {name: getattr(self, name) for name in [*own, "_time_attr", "_max_t", "_whole"]}
         return state | {"optimizer": None if self._optimizer is None else self._optimizer.state_dict()}
 
     def set_state(self, state: dict[str, Any]) -> None:
