@@ -13,7 +13,7 @@ A study resumed from its storage with the same seed therefore continues as if it
     complete, value finite              the value
     complete, a constraint above 0      a failure: a place to avoid
     complete, value infinite            a failure
-    pruned, with a reported value       that value, kept between the worst and the median complete value
+    pruned, with a reported value       what ``pruned=`` says, see _optuna_pruned.py
     pruned, without one; failed         a failure
     running                             a point under evaluation
     not in the search space             nothing
@@ -70,7 +70,9 @@ class CCGBOSampler(BaseSampler):
     ``ccgbo:credit``: Optuna has no public way from a sampler to a trial's attributes but through the storage.
     ``store_credits=False`` stores no credits at all. ``space``, a ``ccgbo.Space``, is what the objective will ask for,
     with its conditions and constraints; without it the space is learned from the trials, the branches of a
-    define-by-run objective included. Further keywords are fields of ``ccgbo.Settings``.
+    define-by-run objective included. ``pruned`` is how pruned trials are read: ``"bound"`` takes the last value, not
+    better than the median complete one, ``"extrapolate"`` adds what complete trials still gained after that step,
+    ``"fail"`` avoids the place, ``"ignore"`` leaves it out. Further keywords are fields of ``ccgbo.Settings``.
     """
 
     def __init__(
