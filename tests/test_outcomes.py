@@ -41,7 +41,7 @@ def test_a_tuple_of_two_is_a_value_with_its_standard_error() -> None:
 
 def test_a_failure_and_a_value_that_is_none_clear_what_was_known() -> None:
     assert outcome_of(None, failed=True, error="broke") == dict(
-        zip(FIELDS, ["failed", None, None, (), "broke"], strict=True)
+        zip(FIELDS, ["failed", None, None, (), "broke", {}], strict=True)
     )
     assert outcome_of(math.nan)["error"] == "the value was nan"
     assert outcome_of((math.inf, 0.1))["state"] == "failed"

@@ -33,8 +33,7 @@ def non_dominated(Y: Array) -> NDArray[np.bool_]:  # (q, m) -> (q,)
     size = max(BLOCK // max(q * Y.shape[1], 1), 1)
     for first in range(0, q, size):
         rows = Y[first : first + size, None, :]
-        as_good: NDArray[np.bool_] = (rows <= Y).all(axis=2)
-        better: NDArray[np.bool_] = (rows < Y).any(axis=2)
+        as_good, better = np.all(rows <= Y, axis=2), np.any(rows < Y, axis=2)
         kept[first : first + size] = ~np.any(as_good & better, axis=1)
     return kept
 

@@ -12,12 +12,7 @@ from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.metrics import Metrics
-from ccgbo.records import (
-    BestTrial,
-    Direction,
-    Event,
-    Trial,
-)
+from ccgbo.records import BestTrial, Direction, Event, Recommended, Trial
 from ccgbo.result import Result
 from ccgbo.space import Space
 from ccgbo.storage import Place, Store, StudyRow, TrialRow, View
