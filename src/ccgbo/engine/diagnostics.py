@@ -45,7 +45,8 @@ def diagnose(state: State, history: History, rng: np.random.Generator) -> Diagno
     n, left_out, r2, coverage, noise = len(y), [], None, {}, None
     if isinstance(posterior, CheckedPosterior) and n > 1:
         mean, std = posterior.leave_one_out()
-        left_out, r2 = _left_out(model, trials, mean, std, history.sign), _r2(y, mean)
+        told = history.sign * history.data().values[model.rows]
+        left_out, r2 = _left_out(model, trials, told, mean, std, history.sign), _r2(y, mean)
         off = np.abs(y - mean) / std
         coverage = {band: float((off <= z).mean()) for band, z in BANDS.items()}
         noise = float(np.sqrt(np.median(posterior.noise)))
@@ -65,17 +66,19 @@ def diagnose(state: State, history: History, rng: np.random.Generator) -> Diagno
         coverage=coverage,
         noise=None if noise is None else in_user_units(model, float(np.median(y)), noise, history.sign)[1],
         concerns=tuple(concerns),
-        gains=tuple(expected_gains(state, rng)),
+        gains=tuple(expected_gains(state, rng)) if state.goals is None else (),
     )
 
 
-def _left_out(model: Model, trials: Sequence[Trial], mean: Array, std: Array, sign: float) -> list[LeftOut]:
+def _left_out(
+    model: Model, trials: Sequence[Trial], told: Array, mean: Array, std: Array, sign: float
+) -> list[LeftOut]:
     values, deviations = model.in_user_units(mean, std)
     ends = [sign * model.outcome.inverse(mean + side * BANDS[95] * std) for side in (-1.0, 1.0)]
     return [
         LeftOut(
             trial_id=trial.id,
-            value=float(trial.value),  # type: ignore[arg-type]
+            value=float(told[i]),
             mean=sign * float(values[i]),
             std=float(deviations[i]),
             low=float(min(ends[0][i], ends[1][i])),

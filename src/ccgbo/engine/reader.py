@@ -233,3 +233,9 @@ class OptimizerReader(OptimizerCore):
     def observations(self) -> tuple[Trial, ...]:
         """The trials that the model knows, complete and not dropped, in the order they were told."""
         return tuple(self._history.trials[i] for i in self._history.complete)
+
+    def catch_up(self) -> None:
+        """Factorise the observations of the last fits, if another process made them. Changes nothing but the time that
+        the next ``ask`` takes, which appends the later observations to these; a refit is left to it."""
+        with blas_threads(self._threads):
+            self._models.catch_up(self._history, self.settings)
