@@ -42,9 +42,8 @@ NO_BETTER = 0.05  # R²
 def diagnose(state: State, history: History, rng: np.random.Generator, metric: str | None = None) -> Diagnosis:
     """Whether to believe the model of the objective, or of another metric, and whether to stop."""
     name, plain = metric or history.metrics.objective, history.metrics.plain
-    state = (
-        state if plain else replace(state, models={VALUE: state.models[name]}, goals=None, placed=history.data(name).U)
-    )
+    if not plain:  # the metric by itself, as if it were all that is measured
+        state = replace(state, models={VALUE: state.models[name]}, goals=None, placed=history.data(name).U)
     model, posterior, sign = state.model, state.model.posterior, history.metrics.sign(name)
     trials = [history.observed(row, name) for row in model.rows]
     y = model.outcome.forward(history.data(name).values[model.rows])
