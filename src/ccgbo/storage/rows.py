@@ -161,7 +161,7 @@ def _check_readings(readings: Any, state: str) -> None:
 def _check_prediction(why: Any) -> None:
     """All parts of a prediction or none; of named metrics the objective may be one that the choice did not need."""
     named = why.get("metrics") or {}
-    for parts in ((PREDICTION[:2], PREDICTION[2:]) if named else (PREDICTION,)):
+    for parts in (PREDICTION[:2], PREDICTION[2:]) if named else (PREDICTION,):
         if len({why.get(name) is None for name in parts}) > 1:
             raise ValueError("an explanation has a prediction without its parts")
     for mean, std in named.values():
