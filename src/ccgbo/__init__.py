@@ -9,9 +9,21 @@ result.best_params, result.best_value
 from importlib import import_module
 from typing import Any
 
-from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context, LogEI, ThompsonSampling
+from ccgbo.acquisition import (
+    EHVI,
+    EI,
+    JES,
+    MES,
+    UCB,
+    Acquisition,
+    Alternate,
+    Context,
+    LogEI,
+    Scalarized,
+    ThompsonSampling,
+)
 from ccgbo.acquisition.factors import NormalPrior
-from ccgbo.api import maximize, minimize
+from ccgbo.api import maximize, minimize, optimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.diagnosis import Concern, Diagnosis, Gain, LeftOut
 from ccgbo.engine.optimizer import Optimizer
@@ -46,7 +58,10 @@ from ccgbo.influence import (
     SuggestionChange,
     Support,
 )
-from ccgbo.records import Event, Recommendation, Result, Trial
+from ccgbo.metric_change import MetricsChange
+from ccgbo.metrics import AtLeast, AtMost, Between, Measurement, Metrics
+from ccgbo.records import Event, Hypervolume, Recommendation, Trial
+from ccgbo.result import Result
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -68,6 +83,7 @@ from ccgbo.tuning import EngineTuning
 __version__ = "0.1.0"
 
 __all__ = [
+    "EHVI",
     "EI",
     "JES",
     "MES",
@@ -75,6 +91,9 @@ __all__ = [
     "UCB",
     "Acquisition",
     "Alternate",
+    "AtLeast",
+    "AtMost",
+    "Between",
     "Bool",
     "Categorical",
     "CcgboError",
@@ -92,6 +111,7 @@ __all__ = [
     "Float",
     "Gain",
     "GroupInfluence",
+    "Hypervolume",
     "InfeasibleSpaceError",
     "Influence",
     "InfluenceOptions",
@@ -102,6 +122,9 @@ __all__ = [
     "LogEI",
     "LogNormal",
     "LogNormalLengthscales",
+    "Measurement",
+    "Metrics",
+    "MetricsChange",
     "MissingExtraError",
     "Mixture",
     "Neighbour",
@@ -117,6 +140,7 @@ __all__ = [
     "PointInfluence",
     "Recommendation",
     "Result",
+    "Scalarized",
     "SettingError",
     "Settings",
     "SettingsOptions",
@@ -142,6 +166,7 @@ __all__ = [
     "lower_weight",
     "maximize",
     "minimize",
+    "optimize",
     "regret_factor",
     "save_space",
     "upper_weight",

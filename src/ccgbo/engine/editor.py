@@ -6,9 +6,15 @@ Each is a function of ``ccgbo.revisions`` from one record to the next, which a s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
+from ccgbo.engine.metric_settings import resuited
+from ccgbo.engine.models import Models
 from ccgbo.engine.reader import OptimizerReader
+from ccgbo.engine.settings import Settings
+from ccgbo.metric_change import MetricsChange, change_metrics
+from ccgbo.metrics import Between, Direction
 from ccgbo.outcomes import correction_of
 from ccgbo.records import Event, Trial
 from ccgbo.revisions import (
@@ -21,6 +27,7 @@ from ccgbo.revisions import (
     check_points,
     drop,
     event,
+    metrics_event,
     restore,
     used_params,
 )
@@ -111,7 +118,8 @@ class OptimizerEditor(OptimizerReader):
             More to keep with it, by name: plain data as JSON has it.
         """
         known = self._history.find(trial)
-        outcome = correction_of(value, params, failed=failed, noise_variance=noise_variance, error=error)
+        said_of_it: dict[str, Any] = {"failed": failed, "noise_variance": noise_variance, "error": error}
+        outcome = correction_of(value, params, known, self.metrics, **said_of_it)
         used = None if params is None else used_params(known, params, self.space)
         said = attributes_of(note, tags, attributes)
         return self._revise("amend", known, amend(known, outcome, params=used, attributes=said))
@@ -209,13 +217,76 @@ class OptimizerEditor(OptimizerReader):
         prior = None if self._prior is None else self._prior.carried(change.space, change.rename)
         history = self._history.carried_over(change)
         self.space, self._prior, self._history = change.space, prior, history
-        self._fit = self._model = self._looked = None
+        self._models = Models()
         self._log.append(change_event(change))
+        return change
+
+    # -- the metrics
+
+    def change_metrics(
+        self,
+        *,
+        direction: Direction | None = None,
+        objective: str | None = None,
+        objectives: Mapping[str, Direction] | None = None,
+        outcome_constraints: Mapping[str, Between] | None = None,
+        rename: Mapping[str, str] | None = None,
+    ) -> MetricsChange:
+        """Measure something else from now on, and keep every trial; what is left out stays as it is.
+
+        What changes is returned, ``describe()`` says it. The value of trials without named metrics becomes that of the
+        objective; metrics that are new are told of earlier trials by ``amend(trial, {"impurity": 0.01})``. Models are
+        fitted anew.
+
+        Parameters
+        ----------
+        direction
+            Of the objective, where there is one.
+        objective
+            The name of the objective, where there is one.
+        objectives
+            All objectives by name.
+        outcome_constraints
+            All bounds by name; an empty mapping has none.
+        rename
+            New names by old ones: ``{"value": "yield"}``.
+        """
+        change = change_metrics(
+            self.metrics,
+            self.trials,
+            direction=direction,
+            objective=objective,
+            objectives=objectives,
+            outcome_constraints=outcome_constraints,
+            rename=rename,
+        )
+        settings, change = settings_after(self.settings, change)
+        if change.nothing:
+            return change
+        history = self._history.with_metrics(change.metrics)
+        for trial in self.trials:
+            history.revise(change.apply(trial))
+        self.metrics, self.settings, self._history = change.metrics, settings, history
+        self._models = Models()
+        self._log.append(metrics_event(change))
         return change
 
     def log(self) -> list[Event]:
         """What was done by hand, oldest first: who, when, before and after."""
         return list(self._log)
+
+
+def settings_after(settings: Settings, change: MetricsChange) -> tuple[Settings, MetricsChange]:
+    """The settings that suit changed metrics, and the change with what that means."""
+    if change.nothing:
+        return settings, change
+    suited = resuited(settings, change.metrics)
+    if suited.acquisition == settings.acquisition:
+        return suited, change
+    said = [f"the acquisition is {suited.acquisition!r} from now on, before {settings.acquisition!r}."]
+    if suited.credit.strength == 0.0 != settings.credit.strength:
+        said.append("credit is off from now on.")
+    return suited, replace(change, also=tuple(said))
 
 
 def moved_by(log: Iterable[Event], ids: Iterable[int]) -> set[int]:
