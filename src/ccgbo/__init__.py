@@ -9,7 +9,19 @@ result.best_params, result.best_value
 from importlib import import_module
 from typing import Any
 
-from ccgbo.acquisition import EI, JES, MES, UCB, Acquisition, Alternate, Context, LogEI, ThompsonSampling
+from ccgbo.acquisition import (
+    EHVI,
+    EI,
+    JES,
+    MES,
+    UCB,
+    Acquisition,
+    Alternate,
+    Context,
+    LogEI,
+    Scalarized,
+    ThompsonSampling,
+)
 from ccgbo.acquisition.factors import NormalPrior
 from ccgbo.api import maximize, minimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
@@ -46,7 +58,9 @@ from ccgbo.influence import (
     SuggestionChange,
     Support,
 )
-from ccgbo.records import Event, Recommendation, Result, Trial
+from ccgbo.metrics import AtLeast, AtMost, Between, Measurement, Metrics
+from ccgbo.records import Event, Hypervolume, Recommendation, Trial
+from ccgbo.result import Result
 from ccgbo.space import (
     Bool,
     Categorical,
@@ -68,6 +82,7 @@ from ccgbo.tuning import EngineTuning
 __version__ = "0.1.0"
 
 __all__ = [
+    "EHVI",
     "EI",
     "JES",
     "MES",
@@ -75,6 +90,9 @@ __all__ = [
     "UCB",
     "Acquisition",
     "Alternate",
+    "AtLeast",
+    "AtMost",
+    "Between",
     "Bool",
     "Categorical",
     "CcgboError",
@@ -92,6 +110,7 @@ __all__ = [
     "Float",
     "Gain",
     "GroupInfluence",
+    "Hypervolume",
     "InfeasibleSpaceError",
     "Influence",
     "InfluenceOptions",
@@ -102,6 +121,8 @@ __all__ = [
     "LogEI",
     "LogNormal",
     "LogNormalLengthscales",
+    "Measurement",
+    "Metrics",
     "MissingExtraError",
     "Mixture",
     "Neighbour",
@@ -117,6 +138,7 @@ __all__ = [
     "PointInfluence",
     "Recommendation",
     "Result",
+    "Scalarized",
     "SettingError",
     "Settings",
     "SettingsOptions",

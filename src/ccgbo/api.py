@@ -12,7 +12,8 @@ from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
-from ccgbo.records import Direction, Result
+from ccgbo.records import Direction
+from ccgbo.result import Result
 from ccgbo.running import Callback, CtrlC, MemorySource, OnError, Source, run
 from ccgbo.space import Space
 from ccgbo.study import Study

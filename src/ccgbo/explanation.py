@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ccgbo.markup import table
+from ccgbo.text import printable
 
 PROMISES = {  # by acquisition: what the chosen point has most of
     "EI": "it promises the largest improvement on average",
@@ -15,6 +16,9 @@ PROMISES = {  # by acquisition: what the chosen point has most of
     "ThompsonSampling": "it is the best of one function drawn from what the model believes",
     "MES": "it tells most about how good the optimum is",
     "JES": "it tells most about where and how good the optimum is",
+    "EHVI": "it promises to widen the front most on average",
+    "Scalarized": "it promises most at one trade-off between the objectives, drawn at random",
+    "Feasibility": "no feasible point is known yet, and it is the likeliest to be one",
 }
 
 
@@ -41,6 +45,9 @@ class Explanation:
     factor: float | None = None  # everything the base was multiplied by: credit, prior, chance of success
     proxy: float | None = None  # Z_t
     neighbours: tuple[Neighbour, ...] = ()  # none where credit did not act
+    metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # expected value and std, by name
+    feasibility: float | None = None  # probability of keeping every outcome constraint
+    decided_by: str | None = None  # the metric that the choice turned on
 
     def __str__(self) -> str:
         first, *rest = self.sentences()
@@ -48,13 +55,22 @@ class Explanation:
 
     def sentences(self) -> list[str]:
         """The same in plain words, one thing at a time."""
-        if self.mean is None or self.std is None:
+        if self.acquisition is None:
             return [self.reason]
-        promise = PROMISES.get(self.acquisition or "", "it is the best point of the acquisition")
-        lines = [f"{self.reason}: {promise} ({self.acquisition})", f"expected {self.mean:.6g} ± {self.std:.2g}"]
+        promise = PROMISES.get(self.acquisition, "it is the best point of the acquisition")
+        lines = [f"{self.reason}: {promise} ({self.acquisition})", f"expected {self._expected()}"]
         if self.proxy is not None:
             lines[-1] += f"; the optimum of the whole space is estimated at {self.proxy:.6g}"
+        if self.feasibility is not None:
+            lines.append(f"it keeps every outcome constraint with probability {self.feasibility:.2g}")
+        if self.decided_by is not None:
+            lines.append(f"the choice turned on {printable(self.decided_by)}")
         return [*lines, self._credit(), *self._other_factors()]
+
+    def _expected(self) -> str:
+        if not self.metrics:
+            return f"{self.mean:.6g} ± {self.std:.2g}"
+        return ", ".join(f"{printable(name)} {mean:.6g} ± {std:.2g}" for name, (mean, std) in self.metrics.items())
 
     def _credit(self) -> str:
         if not self.neighbours or self.weight is None:
@@ -67,6 +83,8 @@ class Explanation:
 
     def _other_factors(self) -> list[str]:
         if not self.weight or self.factor is None or abs(self.factor / self.weight - 1.0) < 1e-3:
+            return []
+        if self.feasibility is not None and abs(self.factor / self.weight - self.feasibility) < 1e-3:
             return []
         return [
             f"failures nearby, or what was believed beforehand, make its promise count {_percent(self.factor)} in all"
@@ -83,6 +101,8 @@ class CreditRow:
     score: float  # raw counterfactual score s_i
     rank: float  # r_i in [0, 1]
     credit: float  # c_i in [floor, 1]
+    values: Mapping[str, float] = field(default_factory=dict)  # by metric, where metrics have names
+    feasibility: float | None = None  # probability of keeping every outcome constraint
 
 
 class Credits(list[CreditRow]):
@@ -90,11 +110,17 @@ class Credits(list[CreditRow]):
 
     def _repr_html_(self) -> str:
         names = dict.fromkeys(name for row in self for name in row.params)
+        measured = list(dict.fromkeys(name for row in self for name in row.values)) or ["value"]
         rows = [
-            [row.trial_id, round(row.credit, 2), row.value, *(row.params.get(name) for name in names)]
+            [
+                row.trial_id,
+                round(row.credit, 2),
+                *([row.values.get(name) for name in measured] if row.values else [row.value]),
+                *(row.params.get(name) for name in names),
+            ]
             for row in sorted(self, key=lambda row: -row.credit)
         ]
-        return table(["trial", "credit", "value", *names], rows)
+        return table(["trial", "credit", *measured, *names], rows)
 
 
 def _percent(share: float) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from ccgbo.errors import CcgboError, SettingError, UnsupportedError
-
-OUT_OF_SCOPE = ("directions", "objectives", "outcome_constraint", "outcome_constraints")
+from ccgbo.errors import CcgboError, SettingError
 
 ELSEWHERE = {  # what other libraries call it -> what it is called here, the first that the caller has
     "random_state": ("seed",),
@@ -28,7 +26,9 @@ ELSEWHERE = {  # what other libraries call it -> what it is called here, the fir
     "n_startup_trials": ("n_initial",),
     "init_points": ("n_startup_trials", "n_initial"),
     "constraints": ("constraint",),
-    "constraints_func": ("constraint",),
+    "constraints_func": ("outcome_constraints", "constraint"),
+    "outcome_constraint": ("outcome_constraints",),
+    "directions": ("objectives",),
     "acq_func": ("acquisition",),
     "acquisition_function": ("acquisition",),
     "kernel": ("fit",),
@@ -53,8 +53,6 @@ STARTING_POINTS = ("x0", "y0", "initial_points", "points_to_evaluate", "probe")
 
 def unknown_keyword(name: str, valid: Iterable[str], *, of: str | None = None) -> CcgboError:
     """The error to raise for a keyword that is none of ``valid``; ``of`` is whose setting it would be."""
-    if name in OUT_OF_SCOPE:
-        return UnsupportedError(f"several objectives and outcome constraints are out of scope: there is no {name!r}.")
     known = sorted(valid)
     meant = [word for word in ELSEWHERE.get(name, ()) if word in known] or get_close_matches(name, known, 1, 0.7)
     if meant:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
+from typing import Any, Literal, Protocol
 
-from ccgbo.diagnosis import Diagnosis
-from ccgbo.errors import NoObservationsError, UnsupportedError
-from ccgbo.explanation import Credits, Explanation, Neighbour
-from ccgbo.frames import flat_row, frame_of
-from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
+import numpy as np
+
+from ccgbo.arrays import Array
+from ccgbo.errors import NoObservationsError, SettingError, UnsupportedError
+from ccgbo.explanation import Explanation, Neighbour
 from ccgbo.markup import block, lines, settings
-from ccgbo.text import count, differences, printable, reason, shorten
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ccgbo.metrics import VALUE, Measurement, Metrics, feasible
+from ccgbo.metrics import Direction as Direction
+from ccgbo.pareto import hypervolume, non_dominated, reference_point
+from ccgbo.text import differences, printable, reason
+from ccgbo.validation import number, shown
 
 State = Literal["pending", "complete", "failed", "abandoned"]
 Origin = Literal["design", "model", "enqueued", "external"]
-Direction = Literal["maximize", "minimize"]
 
 NO_VALUE = "no observation yet: no trial has a value."
+NO_FEASIBLE = "no trial was measured to keep every outcome constraint yet."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +41,14 @@ class Trial:
     dropped: bool = False  # out of the model, kept on record
     readings: tuple[float, ...] = ()  # several of one trial
     attributes: Mapping[str, Any] = field(default_factory=dict)  # note, tags and whatever else the user keeps
+    metrics: Mapping[str, Measurement] = field(default_factory=dict)  # by name, where metrics have names
+
+    @property
+    def values(self) -> dict[str, float]:
+        """What was measured, by the names of the metrics; of a trial without named metrics ``{"value": ...}``."""
+        if self.metrics or self.value is None:
+            return {name: measured.value for name, measured in self.metrics.items()}
+        return {VALUE: self.value}
 
     @property
     def in_model(self) -> bool:
@@ -55,8 +62,7 @@ class Trial:
 
     def _repr_html_(self) -> str:
         said = [self.state, *(["dropped"] if self.dropped else [])]
-        if self.value is not None:
-            said.append(f"value {self.value:.6g}")
+        said += [f"{printable(name)} {value:.6g}" for name, value in self.values.items()]
         note = " ".join([str(self.attributes.get("note", "")), *(f"#{tag}" for tag in self.attributes.get("tags", ()))])
         why = self.explanation.sentences() if self.explanation else []
         return block(f"Trial {self.id}: {', '.join(said)}", settings({"": self.params}), lines(note.strip(), *why))
@@ -66,16 +72,23 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        plain = {"params": dict(self.params), "readings": list(self.readings), "attributes": dict(self.attributes)}
-        return asdict(self) | plain
+        plain = {
+            "params": dict(self.params),
+            "readings": list(self.readings),
+            "attributes": dict(self.attributes),
+            "metrics": {name: measured.to_dict() for name, measured in self.metrics.items()},
+        }
+        return asdict(replace(self, params={}, attributes={}, metrics={})) | plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Trial:
-        fields = dict(data) | {"readings": tuple(data.get("readings", ()))}
+        measured = {name: Measurement.from_dict(m) for name, m in (data.get("metrics") or {}).items()}
+        fields = dict(data) | {"readings": tuple(data.get("readings", ())), "metrics": measured}
         why = fields.pop("explanation", None)
         if why is not None:
             near = tuple(Neighbour(**n) for n in why.get("neighbours", ()))
-            why = Explanation(**{**why, "neighbours": near})
+            said = {name: (mean, std) for name, (mean, std) in (why.get("metrics") or {}).items()}
+            why = Explanation(**{**why, "neighbours": near, "metrics": said})
         return cls(**fields, explanation=why)
 
 
@@ -109,12 +122,37 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """The best point by posterior mean, in the user's units."""
+    """A point to use, in the user's units: the best by posterior mean, or one of a front of several objectives."""
 
     trial_id: int
     params: Mapping[str, Any]
     mean: float
+    """Of the objective, of several the first."""
     std: float
+    metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Posterior mean and standard deviation of every metric, where metrics have names."""
+    feasibility: float | None = None
+    """The probability that it keeps every outcome constraint; None without constraints."""
+
+
+Recommended = Recommendation | tuple[Recommendation, ...]
+"""One point, or of several objectives a few that span the front."""
+
+
+def as_tuple(found: Recommended | None) -> tuple[Recommendation, ...]:
+    """All that is recommended, one or several or nothing."""
+    return () if found is None else found if isinstance(found, tuple) else (found,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypervolume:
+    """The volume that a front dominates above a reference point, and which point that was; ``float()`` takes it."""
+
+    value: float
+    reference: Mapping[str, float]
+
+    def __float__(self) -> float:
+        return self.value
 
 
 class HasTrials(Protocol):
@@ -123,7 +161,7 @@ class HasTrials(Protocol):
     @property
     def trials(self) -> tuple[Trial, ...]: ...
     @property
-    def direction(self) -> Direction: ...
+    def metrics(self) -> Metrics: ...
 
 
 class BestTrial:
@@ -133,7 +171,7 @@ class BestTrial:
 
     @property
     def best_trial(self: HasTrials) -> Trial:
-        """The complete trial with the best value that was not dropped, the earliest of equals."""
+        """The complete trial with the best value that was not dropped and broke no bound, the earliest of equals."""
         return _best_of(self)
 
     @property
@@ -148,137 +186,92 @@ class BestTrial:
         assert value is not None
         return value
 
+    def pareto_front(self: HasTrials) -> list[Trial]:
+        """The feasible trials that none is better than in every objective, by the measured values."""
+        return front_of(self.trials, self.metrics)
+
+    def hypervolume(self: HasTrials, reference: Mapping[str, float] | None = None) -> Hypervolume:
+        """The volume that the front dominates above a reference point, and which point that was.
+
+        Parameters
+        ----------
+        reference
+            A value of each objective that is just too bad; None takes one beyond the worst of the front.
+        """
+        return hypervolume_of(self.trials, self.metrics, reference)
+
 
 def _best_of(source: HasTrials) -> Trial:
-    best = best_of(source.trials, source.direction)
+    if source.metrics.several:
+        raise UnsupportedError(
+            "several objectives have no best trial: pareto_front() has those that none is better than."
+        )
+    best = best_of(source.trials, source.metrics)
     if best is None:
-        raise NoObservationsError(NO_VALUE)
+        kept = any(trial.in_model and trial.value is not None for trial in source.trials)
+        raise NoObservationsError(NO_FEASIBLE if kept else NO_VALUE)
     return best
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result(BestTrial):
-    """What an optimisation found, and the optimizer that found it: figures and reports take a result as it is."""
+def best_of(trials: Iterable[Trial], goal: Direction | Metrics) -> Trial | None:
+    """The complete trial with the best value that was not dropped and broke no bound, the earliest of equals.
 
-    trials: tuple[Trial, ...]
-    direction: Direction
-    recommended: Recommendation | None = None  # see recommend()
-    stopped: str = "all trials done"
-    found_by: Any = field(default=None, repr=False, compare=False)  # the optimizer itself, see optimizer()
-
-    def optimizer(self) -> Any:
-        """A copy of the optimizer, for looking and for going on; of a study that went on since, as it is now."""
-        return copy.deepcopy(self._optimizer())
-
-    def recommend(self) -> Recommendation:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
-        if self.recommended is None:
-            raise NoObservationsError(NO_VALUE)
-        return self.recommended
-
-    def credits(self) -> Credits:
-        """How much each observation tells about where the optimum is."""
-        rows: Credits = self._optimizer().credits()
-        return rows
-
-    def diagnose(self) -> Diagnosis:
-        """Whether to believe the model, and whether to stop."""
-        found: Diagnosis = self._optimizer().diagnose()
-        return found
-
-    def influence(self, groups: Groups | None = None, **options: Unpack[InfluenceOptions]) -> Influence:
-        """What would be believed without each observation; the options are those of ``Optimizer.influence``."""
-        found: Influence = self._optimizer().influence(groups, **options)
-        return found
-
-    def influence_on(self, trial: Trial | int | Mapping[str, Any], *, top: int = 5) -> PointInfluence:
-        """Which observations the prediction at a trial, or at any point, rests on."""
-        why: PointInfluence = self._optimizer().influence_on(trial, top=top)
-        return why
-
-    def explain(self, trial: Trial | int) -> Explanation:
-        """Why this point was suggested, as the model saw it then."""
-        why: Explanation = self._optimizer().explain(trial)
-        return why
-
-    def _optimizer(self) -> Any:
-        if self.found_by is None:
-            raise UnsupportedError(
-                "this result came without its optimizer: it was made by hand, or pickled although a constraint or a "
-                "prior of its optimizer is a function that cannot be pickled."
-            )
-        return self.found_by
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """One row per trial, see ``ccgbo.frames``; needs pandas."""
-        space = None if self.found_by is None else self.found_by.space
-        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], space)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        try:
-            found_by = pickle.dumps(self.found_by)
-        except Exception:  # a lambda as a constraint must not keep the values from being saved
-            found_by = pickle.dumps(None)
-        return _unpickled, (self.trials, self.direction, self.recommended, self.stopped, found_by)
-
-    def __repr__(self) -> str:
-        done = sum(t.in_model for t in self.trials)
-        failed = [t for t in self.trials if t.state == "failed" and not t.dropped]
-        counts = [count(done, "trial"), *([f"{len(failed)} failed"] if failed else []), *set_apart(self.trials)]
-        head = f"Result: {', '.join(counts)} ({self.stopped})"
-        best, r = best_of(self.trials, self.direction), self.recommended
-        if best is None:
-            lines = [head, "  no value yet"]
-        else:
-            lines = [head, f"  best value   {best.value:.6g}   (trial {best.id}, {self.direction}d)"]
-            lines += _assignments(best.params)
-        if r is not None:
-            lines.append(f"  recommended  trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model")
-            lines += _assignments(r.params) if best is None or r.trial_id != best.id else []
-        if failed:
-            lines.append(f"  last error   trial {failed[-1].id}: {shorten(reason(failed[-1].error), 200)}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return summary_html(f"Result ({self.stopped})", self.trials, self.direction, self.recommended)
-
-
-def summary_html(title: str, trials: tuple[Trial, ...], direction: Direction, r: Recommendation | None) -> str:
-    """The best and the recommended point of a run, and how many trials it has, for a notebook."""
-    states = [f"{sum(t.state == state for t in trials)} {state}" for state in ("complete", "pending", "failed")]
-    said, best, points = [", ".join([*states, *set_apart(trials)])], best_of(trials, direction), {}
-    if best is not None:
-        said.append(f"best value {best.value:.6g} (trial {best.id}, {direction}d)")
-        points[f"best, trial {best.id}"] = best.params
-    if r is not None:
-        said.append(f"recommended trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model")
-        points[f"recommended, trial {r.trial_id}"] = r.params
-    return block(title, lines(*said), settings(points) if points else "")
-
-
-def _unpickled(
-    trials: tuple[Trial, ...], direction: Direction, r: Recommendation | None, stopped: str, found_by: bytes
-) -> Result:
-    return Result(trials=trials, direction=direction, recommended=r, stopped=stopped, found_by=pickle.loads(found_by))
-
-
-def _assignments(params: Mapping[str, Any]) -> list[str]:
-    names = [printable(name) for name in params]
-    width = max(map(len, names), default=0)
-    return [f"    {name:<{width}} = {_short(value)}" for name, value in zip(names, params.values())]
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else printable(repr(value))
-
-
-def best_of(trials: Iterable[Trial], direction: Direction) -> Trial | None:
-    """The complete trial with the best value that was not dropped, the earliest of equals."""
-    complete = [(t.value, t) for t in trials if t.in_model and t.value is not None]
+    None where there is none, and where there are several objectives.
+    """
+    metrics = goal if isinstance(goal, Metrics) else Metrics({VALUE: goal})
+    if metrics.several:
+        return None
+    complete = [(t.value, t) for t in feasible_trials(trials, metrics) if t.value is not None]
     if not complete:
         return None
-    pick = max if direction == "maximize" else min
+    pick = max if metrics.direction == "maximize" else min
     return pick(complete, key=lambda pair: pair[0])[1]
+
+
+def feasible_trials(trials: Iterable[Trial], metrics: Metrics) -> list[Trial]:
+    """The trials that count and were measured to keep every outcome constraint."""
+    return [t for t in trials if t.in_model and feasible(t.values, metrics) is True]
+
+
+def front_of(trials: Iterable[Trial], metrics: Metrics) -> list[Trial]:
+    """The feasible trials with every objective that no other is better than, by the measured values."""
+    known = _with_objectives(feasible_trials(trials, metrics), metrics)
+    kept = non_dominated(objective_rows(known, metrics))
+    return [trial for trial, stays in zip(known, kept, strict=True) if stays]
+
+
+def objective_rows(trials: Iterable[Trial], metrics: Metrics) -> Array:  # (q, m)
+    """The objectives of trials that have them all, to be maximised."""
+    rows = [[metrics.sign(name) * t.values[name] for name in metrics.objectives] for t in trials]
+    return np.array(rows, dtype=float).reshape(len(rows), len(metrics.objectives))
+
+
+def hypervolume_of(trials: Iterable[Trial], metrics: Metrics, reference: Any = None) -> Hypervolume:
+    """The volume that the front dominates; the reference point, by name, is inferred where it is not given."""
+    trials = list(trials)
+    known, front = _with_objectives(trials, metrics), front_of(trials, metrics)
+    signs = np.array([metrics.sign(name) for name in metrics.objectives])
+    Y = objective_rows(front, metrics)
+    if reference is None:
+        if not front:
+            raise NoObservationsError(NO_FEASIBLE if metrics.constraints and known else NO_VALUE)
+        r = reference_point(objective_rows(known, metrics), Y)
+    else:
+        r = signs * np.array(list(numbers_of("reference", reference, metrics).values()))
+    named = dict(zip(metrics.objectives, (signs * r).tolist(), strict=True))
+    return Hypervolume(value=hypervolume(Y, r), reference=named)
+
+
+def numbers_of(argument: str, given: Any, metrics: Metrics) -> dict[str, float]:
+    """A finite number for each of the objectives, in their order."""
+    if not isinstance(given, Mapping) or set(given) != set(metrics.objectives):
+        rule = f"a mapping with the objectives {list(metrics.objectives)}"
+        raise SettingError(f"{argument} must be {rule}, got {shown(given)}.")
+    return {name: number(f"{argument}[{name!r}]", given[name]) for name in metrics.objectives}
+
+
+def _with_objectives(trials: Iterable[Trial], metrics: Metrics) -> list[Trial]:
+    return [t for t in trials if t.in_model and all(name in t.values for name in metrics.objectives)]
 
 
 def set_apart(trials: Iterable[Trial]) -> list[str]:

@@ -15,8 +15,9 @@ from space_strategies import mixtures
 
 from ccgbo import Bool, Float, LinearConstraint, Mixture, Optimizer, Space, SpaceExhaustedError
 from ccgbo.engine.design import design_points
-from ccgbo.engine.proposal import propose, sample_optima
+from ccgbo.engine.proposal import propose
 from ccgbo.engine.search import Excluded, global_candidates, local_candidates
+from ccgbo.engine.step import OneObjective
 
 FAST = {"n_initial": 4, "tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 8}}
 PARTS = ("a", "b", "c", "d")
@@ -167,7 +168,7 @@ def test_the_maxima_of_posterior_paths_lie_on_the_simplex() -> None:
         trial = opt.ask()
         opt.tell(trial, yields(trial.params))
     state, rng = opt.snapshot(), np.random.default_rng(0)
-    optima = sample_optima(state, global_candidates(state.space, state.settings.tuning, rng), rng)
+    optima = OneObjective(state).sample_optima(global_candidates(state.space, state.settings.tuning, rng), rng)
     assert optima.argmax.sum(axis=1) == pytest.approx(np.ones(len(optima.argmax)), abs=1e-9)
     assert optima.argmax.min() >= 0.0
 

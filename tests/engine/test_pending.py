@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from ccgbo import Float, Optimizer, SettingError, Trial
-from ccgbo.engine.proposal import with_pending
+from ccgbo.engine.step import OneObjective
+from ccgbo.metrics import VALUE
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 ACQUISITIONS = ["ucb", "ei", "logei", "ts", "mes", "jes"]
@@ -77,7 +78,7 @@ def test_a_pending_point_lowers_the_interest_around_itself() -> None:
     trial = opt.ask()
     f = opt.space.features(opt.space.encode(trial.params)[None])
     gp = opt.snapshot().model.posterior
-    believed = with_pending(opt.snapshot(), np.random.default_rng(0))
+    believed = OneObjective(opt.snapshot()).with_pending(np.random.default_rng(0))[VALUE]
     assert believed.predict(f)[1] < gp.predict(f)[1]
     assert believed.predict(f)[0] == pytest.approx(gp.predict(f)[0])  # the believer's fantasy is the mean itself
 
@@ -89,7 +90,7 @@ def test_joint_samples_are_drawn_from_the_posterior() -> None:
     state = opt.snapshot()
     F = state.pending
     rng = np.random.default_rng(0)
-    draws = np.array([with_pending(state, rng).y[-3:] for _ in range(150)])
+    draws = np.array([OneObjective(state).with_pending(rng)[VALUE].y[-3:] for _ in range(150)])
     mean, std = gp.predict(F)
     assert np.abs((draws.mean(axis=0) - mean) / std).max() < 0.35
     assert draws.std(axis=0) == pytest.approx(std, rel=0.25)

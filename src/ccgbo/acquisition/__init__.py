@@ -17,6 +17,7 @@ from ccgbo.acquisition.base import (
     with_gradient,
 )
 from ccgbo.acquisition.entropy import JES, MES
+from ccgbo.acquisition.hypervolume import EHVI, Scalarized
 from ccgbo.acquisition.schedule import Alternate, Constant, Schedule, Turn, as_schedule
 from ccgbo.acquisition.thompson import ThompsonSampling
 from ccgbo.acquisition.weighted import Factor, Weighted, weigh
@@ -31,6 +32,8 @@ ACQUISITIONS: dict[str, Acquisition | Schedule] = {
     "mes": MES(),
     "jes": JES(),
     "alternate": Alternate(),
+    "ehvi": EHVI(),
+    "scalarized": Scalarized(),
 }
 SCHEDULED = Like(
     f"{IS_ACQUISITION.words}; or a schedule: an object with .at(t, space)",
@@ -51,6 +54,7 @@ def get_acquisition(acquisition: Any) -> Acquisition | Schedule:
 
 __all__ = [
     "ACQUISITIONS",
+    "EHVI",
     "EI",
     "IS_ACQUISITION",
     "JES",
@@ -64,6 +68,7 @@ __all__ = [
     "Context",
     "Factor",
     "LogEI",
+    "Scalarized",
     "Schedule",
     "ThompsonSampling",
     "Turn",

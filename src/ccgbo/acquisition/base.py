@@ -40,6 +40,15 @@ Codomain = Literal["real", "nonnegative", "log"]
 
 
 @dataclass(frozen=True, slots=True)
+class Front:
+    """What several objectives have in the place of an incumbent, in the units of the posteriors; more is better."""
+
+    posteriors: tuple[Posterior, ...]  # of each objective, pending points included as fantasies
+    draws: tuple[Array, ...]  # (q, objectives) the front, or several draws of it where it is known with noise only
+    reference: Array  # (objectives,) the hypervolume is measured from here
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What an acquisition may look at."""
 
@@ -49,6 +58,7 @@ class Context:
     rng: np.random.Generator
     t: int = 0  # iteration, see History
     candidates: Array | None = None  # (m, p) features of the points that are compared first
+    front: Front | None = None  # of several objectives
 
 
 BoundAcquisition = Callable[[Array], Array]  # (m, p) -> (m,); may have .gradient: (m, p) -> (m,), (m, p)

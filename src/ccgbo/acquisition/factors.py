@@ -23,10 +23,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from ccgbo.arrays import Array
+from ccgbo.credit.field import Located
 from ccgbo.errors import SettingError
 from ccgbo.space import Categorical, Parameter, Space
 from ccgbo.space.numeric import is_finite, is_number
-from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric, Points, embedded_columns
 from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
 from ccgbo.validation import Above, Validated
@@ -207,7 +207,7 @@ class SuccessFactor:
     bad: Points  # (f,) those that failed
 
     @classmethod
-    def build(cls, posterior: Posterior, failed: Array, kernel: str = "matern52") -> SuccessFactor | None:
+    def build(cls, posterior: Located, failed: Array, kernel: str = "matern52") -> SuccessFactor | None:
         if not len(failed):
             return None
         (n, p), choices = posterior.X.shape, posterior.metric.choices

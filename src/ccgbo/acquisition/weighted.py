@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,6 +28,14 @@ class Factor(Protocol):
         """The factor and the gradient of its logarithm."""
 
 
+@runtime_checkable
+class LogFactor(Factor, Protocol):
+    """A factor that may be too small for a float, and whose logarithm is not."""
+
+    def log(self, x: Array) -> Array: ...  # (m, p) -> (m,)
+    def log_and_gradient(self, x: Array) -> tuple[Array, Array]: ...  # (m, p) -> (m,), (m, p)
+
+
 @dataclass(frozen=True, slots=True)
 class Weighted:
     """A base score times its factors."""
@@ -41,26 +49,35 @@ class Weighted:
         return self.combine(self.base(x), self.factor(x))
 
     def factor(self, x: Array) -> Array:
-        out = np.ones(len(x))
+        """The logarithm of all factors for "log", their product for the others."""
+        out, logs = np.ones(len(x)), np.zeros(len(x))
         for factor in self.factors:
-            out *= factor(x)
-        return out
+            if isinstance(factor, LogFactor):
+                logs += factor.log(x)
+            else:
+                out *= factor(x)
+        return np.log(out) + logs if self.codomain == "log" else out * np.exp(logs)
 
     def combine(self, alpha: Array, factor: Array) -> Array:
         if self.codomain == "log":
-            return alpha + np.log(factor)
+            return alpha + factor
         surplus = alpha - self.shift
         return np.where(surplus > 0.0, factor * surplus, surplus)
 
     def gradient(self, x: Array) -> tuple[Array, Array]:
         alpha, d_alpha = value_and_gradient(self.base, x)
-        factor, d_log = np.ones(len(x)), np.zeros_like(x)
+        factor, logs, d_log = np.ones(len(x)), np.zeros(len(x)), np.zeros_like(x)
         for item in self.factors:
-            value, slope = item.log_gradient(x)
-            factor *= value
+            if isinstance(item, LogFactor):
+                value, slope = item.log_and_gradient(x)
+                logs += value
+            else:
+                value, slope = item.log_gradient(x)
+                factor *= value
             d_log += slope
         if self.codomain == "log":
-            return alpha + np.log(factor), d_alpha + d_log
+            return alpha + (np.log(factor) + logs), d_alpha + d_log
+        factor = factor * np.exp(logs)
         surplus = alpha - self.shift
         product = factor[:, None] * (d_alpha + surplus[:, None] * d_log)
         positive = surplus > 0.0

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.bench.methods import Method, get_method
-from ccgbo.bench.metric_methods import MetricMethod, get_metric_method
+from ccgbo.bench.metric_methods import MetricMethod, OptimizerMethod, get_metric_method
 from ccgbo.bench.problems import PROBLEMS, metric_problem_names, problem_names
 from ccgbo.errors import SettingError
 from ccgbo.validation import whole_number
@@ -43,7 +43,7 @@ class Variant:
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     against: str | None = None  # label that its ratios are taken to, if not the experiment's reference
-    several: bool = False  # whether it is told several metrics
+    kind: str = "regret"  # of the experiment
 
     def make(self) -> Method:
         return get_method(self.method, **self.options)
@@ -53,11 +53,13 @@ class Variant:
         return get_metric_method(self.method, **self.options)
 
     def made(self) -> Method | MetricMethod:
-        return self.make_metric() if self.several else self.make()
+        return self.make_metric() if self.kind in METRIC_KINDS else self.make()
 
     def record(self) -> dict[str, Any]:
         """Everything that decides what the method does, as plain data."""
-        settings = getattr(self.made(), "settings", None)
+        method = self.made()
+        settings = method.settings_for(self.kind) if isinstance(method, OptimizerMethod) else None
+        settings = getattr(method, "settings", settings)
         full = None if settings is None else {**asdict(settings), "acquisition": repr(settings.acquisition)}
         return {"method": self.method, "options": dict(self.options), "settings": full}
 
@@ -185,8 +187,8 @@ def parse_experiment(data: Mapping[str, Any]) -> Experiment:
             raise SettingError(f"an experiment must have the field {key!r}.")
     given = data["problems"]
     data["problems"] = problem_names(given) if isinstance(given, str) else tuple(given)
-    several = data.get("kind") in METRIC_KINDS
-    return Experiment(**data, variants=tuple(replace(_variant(method, common), several=several) for method in methods))
+    kind = data.get("kind", "regret")
+    return Experiment(**data, variants=tuple(replace(_variant(method, common), kind=kind) for method in methods))
 
 
 def _variant(spec: Any, common: Mapping[str, Any]) -> Variant:

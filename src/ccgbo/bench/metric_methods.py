@@ -23,11 +23,18 @@ from typing import Any, Protocol
 
 from ccgbo.bench.baselines.base import Point, RandomSearch
 from ccgbo.bench.peers import Peer
+from ccgbo.bench.problems.base import box
 from ccgbo.bench.problems.several import Task
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
+from ccgbo.metrics import AtMost
 from ccgbo.records import Trial
 
+EXAMPLES = {
+    "constrained": Task(space=box(0.0, 1.0, 2), objectives=("f",), constraints=("c0",)),
+    "pareto": Task(space=box(0.0, 1.0, 2), objectives=("f0", "f1"), constraints=()),
+}
 Values = Mapping[str, float]  # of every metric at a point
 Measured = Sequence[tuple[Point, Values]]  # the initial design, evaluated
 
@@ -72,19 +79,23 @@ class OptimizerMethod:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self, task: Task, seed: int, initial: Measured) -> OptimizerSearch:
-        from ccgbo.metrics import AtMost
-
-        optimizer = Optimizer(
-            task.space,
-            objectives=dict.fromkeys(task.objectives, "minimize"),
-            outcome_constraints=dict.fromkeys(task.constraints, AtMost(0.0)),
-            seed=seed,
-            n_initial=len(initial),
-            **self.changes,
-        )
+        optimizer = self.optimizer(task, seed=seed, n_initial=len(initial))
         for point, values in initial:
             optimizer.tell(point, values)
         return OptimizerSearch(optimizer)
+
+    def optimizer(self, task: Task, **options: Any) -> Optimizer:
+        return Optimizer(
+            task.space,
+            objectives=dict.fromkeys(task.objectives, "minimize"),
+            outcome_constraints=dict.fromkeys(task.constraints, AtMost(0.0)),
+            **self.changes,
+            **options,
+        )
+
+    def settings_for(self, kind: str) -> Settings:
+        """The settings in force in an experiment of a kind."""
+        return self.optimizer(EXAMPLES[kind]).settings
 
 
 class OptimizerSearch:

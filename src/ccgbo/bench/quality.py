@@ -25,6 +25,7 @@ from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.problems import Problem, get_problem
 from ccgbo.bench.results import Row
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.records import as_tuple
 from ccgbo.space import Space
 
 SPREAD_POINTS = 256  # behind the spread of a problem's values
@@ -82,4 +83,4 @@ def _ends(problem: Problem, searcher: Searcher, values: list[float], observed: l
     if not isinstance(optimizer, Optimizer):
         return {}
     best = max(zip(observed, values, strict=True))[1]
-    return {"recommended": problem.regret(optimizer.recommend().params), "seen": problem.optimum - best}
+    return {"recommended": problem.regret(as_tuple(optimizer.recommend())[0].params), "seen": problem.optimum - best}

@@ -14,7 +14,7 @@ from ccgbo.cli.command import Command, by_json_key, by_regex, last_number
 from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import table
 from ccgbo.cli.values import ASSIGNMENT, DURATION, NUMBER, assignments
-from ccgbo.records import Result
+from ccgbo.result import Result
 from ccgbo.running import BY_HAND, GO_ON, INTERRUPTED
 from ccgbo.storage import Place
 from ccgbo.study import Study

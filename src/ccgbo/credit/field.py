@@ -27,7 +27,6 @@ from scipy.spatial.distance import cdist
 
 from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
-from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Metric
 from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.validation import Above, AtLeast, AtMost, OrInfinite, OrNone, Validated, whole_number
@@ -66,6 +65,15 @@ class CreditSettings(Validated):
 
     Left out, it is what suits the acquisition: the second for ``UCB`` and ``ThompsonSampling``, which pay with the mean
     for what they do not know, the first for any other."""
+
+
+class Located(Protocol):
+    """Observations, and how far apart they are: what a field of credit needs of a posterior."""
+
+    @property
+    def X(self) -> Array: ...  # (n, p)
+    @property
+    def metric(self) -> Metric: ...
 
 
 class Field(Protocol):
@@ -115,7 +123,7 @@ def _smallest(distances: Array, h: int) -> NDArray[np.intp]:  # (m, n) -> (m, h)
 class SmoothField:
     """Kernel-weighted average of the credits with the fitted lengthscales."""
 
-    def __init__(self, posterior: Posterior, credit: Array, kappa: float = 0.05) -> None:
+    def __init__(self, posterior: Located, credit: Array, kappa: float = 0.05) -> None:
         if not isinstance(posterior, GP):
             name = type(posterior).__name__
             raise SettingError(f"CreditSettings.field='smooth' needs a surrogate with a kernel, which {name} has not.")
@@ -135,20 +143,20 @@ class SmoothField:
         return (rho @ self._share + self._kappa * self._share.mean()) / mass, mass
 
 
-def plain_metric(posterior: Posterior) -> Metric:
+def plain_metric(posterior: Located) -> Metric:
     """Distances in the unit cube, one for a categorical that differs."""
     return replace(posterior.metric, unit=np.ones(posterior.X.shape[1]))
 
 
-def _knn(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:
+def _knn(posterior: Located, credit: Array, n_neighbours: int) -> Field:
     return KNNField(posterior.X, credit, n_neighbours, plain_metric(posterior))
 
 
-def _knn_scaled(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:
+def _knn_scaled(posterior: Located, credit: Array, n_neighbours: int) -> Field:
     return KNNField(posterior.X, credit, n_neighbours, posterior.metric)
 
 
-def _smooth(posterior: Posterior, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
+def _smooth(posterior: Located, credit: Array, n_neighbours: int) -> Field:  # noqa: ARG001 - one signature for every field
     return SmoothField(posterior, credit)
 
 
@@ -182,7 +190,7 @@ class CreditFactor:
         return factor, (self.strength * self.power * w / (pi * factor))[:, None] * d_pi
 
 
-def credit_factor(posterior: Posterior, credit: Array, settings: CreditSettings, t: int) -> CreditFactor | None:
+def credit_factor(posterior: Located, credit: Array, settings: CreditSettings, t: int) -> CreditFactor | None:
     """The factor at iteration t, or None where it would be one everywhere.
 
     ``credit`` belongs to the observations of the posterior; fewer than H of them, or equal credits, weigh nothing.

@@ -19,7 +19,7 @@ from ccgbo.diagnosis import Concern, Diagnosis, LeftOut
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
 from ccgbo.engine.model import Model
-from ccgbo.engine.proposal import State
+from ccgbo.engine.step import State
 from ccgbo.engine.stopping import expected_gains
 from ccgbo.records import Trial
 from ccgbo.space import Categorical

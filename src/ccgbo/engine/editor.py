@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
+from ccgbo.engine.models import Models
 from ccgbo.engine.reader import OptimizerReader
 from ccgbo.outcomes import correction_of
 from ccgbo.records import Event, Trial
@@ -111,7 +112,8 @@ class OptimizerEditor(OptimizerReader):
             More to keep with it, by name: plain data as JSON has it.
         """
         known = self._history.find(trial)
-        outcome = correction_of(value, params, failed=failed, noise_variance=noise_variance, error=error)
+        said_of_it: dict[str, Any] = {"failed": failed, "noise_variance": noise_variance, "error": error}
+        outcome = correction_of(value, params, known, self.metrics, **said_of_it)
         used = None if params is None else used_params(known, params, self.space)
         said = attributes_of(note, tags, attributes)
         return self._revise("amend", known, amend(known, outcome, params=used, attributes=said))
@@ -209,7 +211,7 @@ class OptimizerEditor(OptimizerReader):
         prior = None if self._prior is None else self._prior.carried(change.space, change.rename)
         history = self._history.carried_over(change)
         self.space, self._prior, self._history = change.space, prior, history
-        self._fit = self._model = self._looked = None
+        self._models = Models()
         self._log.append(change_event(change))
         return change
 

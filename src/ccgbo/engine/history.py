@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
-from ccgbo.errors import TellError, UnknownTrialError
+from ccgbo.errors import UnknownTrialError
 from ccgbo.explanation import Explanation
-from ccgbo.frames import PREFIX
-from ccgbo.outcomes import outcome_of
-from ccgbo.records import Direction, Origin, State, Trial
+from ccgbo.metrics import Measurement, Metrics
+from ccgbo.records import Origin, State, Trial
 from ccgbo.revisions import carry_over
-from ccgbo.space import Categorical, Space
+from ccgbo.space import Space
 from ccgbo.space.change import Change
 
 
@@ -35,6 +35,19 @@ class Data:
         return Data(self.U[rows], self.F[rows], self.values[rows], self.noise[rows])
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All complete trials in the order they were told, and what was measured of each."""
+
+    U: Array  # (n, d)
+    F: Array  # (n, p)
+    values: Mapping[str, Array]  # (n,) by metric, objectives to be maximised; NaN where it was not measured
+
+    def rows(self, name: str) -> NDArray[np.intp]:
+        """The trials that have a metric: the rows of its ``Data``."""
+        return np.flatnonzero(~np.isnan(self.values[name]))
+
+
 class History:
     """Trials by id; the sign of a minimised value is flipped here and nowhere else.
 
@@ -43,8 +56,8 @@ class History:
     have a position in the space.
     """
 
-    def __init__(self, space: Space, direction: Direction) -> None:
-        self.space, self.sign = space, 1.0 if direction == "maximize" else -1.0
+    def __init__(self, space: Space, metrics: Metrics) -> None:
+        self.space, self.metrics = space, metrics
         self.trials: dict[int, Trial] = {}
         self.next_id = 0
         self._outcomes: dict[int, None] = {}  # ids in the order in which outcomes came in
@@ -55,7 +68,9 @@ class History:
         self._failed: dict[int, None] = {}
         self._moved: set[int] = set()  # whose params are no longer those that were given out
         self._complete: list[int] | None = None
-        self._data: Data | None = None
+        self._data: dict[str, Data] = {}  # by metric
+        self._ids: dict[str, list[int]] = {}  # of the trials behind
+        self._measured: Measured | None = None
 
     def copy(self) -> History:
         """A history of its own with the same trials."""
@@ -80,7 +95,7 @@ class History:
             self._moved.add(new.id)
             self._place([new])
         if old.in_model or new.in_model:
-            self._complete = self._data = None
+            self._forget()
         self.trials[new.id] = new
         self._classify(new)
         return new
@@ -93,7 +108,7 @@ class History:
         self.trials.update((i, fresh[i]) for i in sorted(fresh))
         self.next_id = max([self.next_id, *(i + 1 for i in fresh)])
         if any(trial.in_model for trial in fresh.values()):
-            self._complete = self._data = None
+            self._forget()
         for trial in trials:
             if fresh.get(trial.id) is trial:
                 self._classify(trial)
@@ -102,11 +117,21 @@ class History:
 
     def carried_over(self, change: Change) -> History:
         """The same trials in a space that was changed."""
-        new = History(change.space, "maximize" if self.sign > 0 else "minimize")
+        new = History(change.space, self.metrics)
         waiting = self.trials.keys() - self._outcomes.keys()
         new.merge(carry_over(self.trials[i], change) for i in [*sorted(waiting), *self._outcomes])
         new.moved(self.trials)
         return new
+
+    def with_metrics(self, metrics: Metrics) -> History:
+        """The same trials where other metrics count."""
+        new = self.copy()
+        new.metrics = metrics
+        new._forget()
+        return new
+
+    def _forget(self) -> None:
+        self._complete, self._data, self._ids, self._measured = None, {}, {}, None
 
     def _place(self, trials: Sequence[Trial]) -> None:
         U, problems = self.space.place_rows([trial.params for trial in trials])
@@ -165,25 +190,64 @@ class History:
     def pending(self) -> list[int]:
         return list(self._pending)
 
-    def data(self) -> Data:
-        """Observations in the order they were told, to be maximised."""
-        if self._data is None:
-            trials = [self.trials[i] for i in self.complete]
-            self._data = Data(
-                U=self._stack(self._U, self.complete, self.space.d),
-                F=self._stack(self._F, self.complete, self.space.p),
-                values=self.sign * np.array([t.value for t in trials], dtype=float),
-                noise=noise_of(trials),
+    @property
+    def sign(self) -> float:
+        """What a value of the objective, or of the first of several, is multiplied by to be maximised."""
+        return self.metrics.sign(self.metrics.objective)
+
+    def data(self, name: str | None = None) -> Data:
+        """The observations of a metric, or of the (first) objective, in the order they were told.
+
+        Objectives are to be maximised; what is only bounded is as it was measured.
+        """
+        name = self.metrics.objective if name is None else name
+        if name not in self._data:
+            ids = self.ids(name)
+            measured = [self._measurement(i, name) for i in ids]
+            self._data[name] = Data(
+                U=self._stack(self._U, ids, self.space.d),
+                F=self._stack(self._F, ids, self.space.p),
+                values=self.metrics.sign(name) * np.array([m.value for m in measured], dtype=float),
+                noise=noise_of(measured),
             )
-        return self._data
+        return self._data[name]
+
+    def ids(self, name: str | None = None) -> list[int]:
+        """The ids of the trials behind the rows of ``data``."""
+        name = self.metrics.objective if name is None else name
+        if name not in self._ids:
+            plain = self.metrics.plain
+            self._ids[name] = self.complete if plain else [i for i in self.complete if name in self.trials[i].values]
+        return self._ids[name]
+
+    @property
+    def knows_objectives(self) -> bool:
+        """Whether every objective was measured at least once."""
+        return all(self.ids(name) for name in self.metrics.objectives)
+
+    def _measurement(self, i: int, name: str) -> Trial | Measurement:
+        """What was measured: a trial without named metrics has it itself, also where metrics were named since."""
+        trial = self.trials[i]
+        return trial.metrics.get(name, trial)
 
     def observed(self, row: int) -> Trial:
         """The trial behind a row of ``data()``."""
-        return self.trials[self.complete[int(row)]]
+        return self.trials[self.ids()[int(row)]]
+
+    def measured(self) -> Measured:
+        """All complete trials, whichever metrics they have."""
+        if self._measured is None:
+            ids, values = self.complete, {}
+            for name in self.metrics.names:
+                values[name] = np.full(len(ids), math.nan)
+                values[name][np.isin(ids, self.ids(name))] = self.data(name).values
+            U, F = self._stack(self._U, ids, self.space.d), self._stack(self._F, ids, self.space.p)
+            self._measured = Measured(U, F, values)
+        return self._measured
 
     def features(self, state: State) -> Array:  # (k, p)
         if state == "complete":
-            return self.data().F
+            return self.data().F if self.metrics.plain else self.measured().F
         # by id: the model must not depend on the order in which several workers reported a failure
         ids = sorted((self._pending if state == "pending" else self._failed).keys() - self._unplaced.keys())
         return self._stack(self._F, ids, self.space.p)
@@ -198,7 +262,7 @@ def _same_params(one: Trial, other: Trial) -> bool:
     return one.params is other.params or repr(dict(one.params)) == repr(dict(other.params))
 
 
-def noise_of(trials: Sequence[Trial]) -> Array:  # (n,)
+def noise_of(trials: Sequence[Trial | Measurement]) -> Array:  # (n,)
     """The variance of each value's error: given, or of the mean of its readings; NaN where unknown.
 
     Readings of one trial scatter alike in all: their variance is the sum of squares about their means over the degrees
@@ -214,46 +278,3 @@ def noise_of(trials: Sequence[Trial]) -> Array:  # (n,)
     own = [pooled / len(trial.readings) if len(trial.readings) > 1 else math.nan for trial in trials]
     given = [trial.noise_variance for trial in trials]
     return np.array([o if g is None else g for o, g in zip(own, given, strict=True)], dtype=float)
-
-
-def read_table(
-    params: Any, values: Any, noise_variance: Any, space: Space
-) -> tuple[list[Mapping[str, Any]], list[dict[str, Any]]]:
-    """The points of a table and their outcomes; refuses the whole table for one bad row."""
-    if not (np.iterable(params) and np.iterable(values)):
-        raise TellError(f"params and values must be lists, got {params!r} and {values!r}.")
-    rows, values = table_rows(params, space), list(values)
-    noises = list(noise_variance) if np.iterable(noise_variance) else [noise_variance] * len(rows)
-    if not len(rows) == len(values) == len(noises):
-        lengths = f"{len(rows)}, {len(values)} and {len(noises)}"
-        raise TellError(f"params, values and noise_variance must have one length, got {lengths}.")
-    space.encode_rows(rows)  # refuses what is not in the space
-    pairs = zip(values, noises, strict=True)
-    return rows, [outcome_of(v, noise_variance=q) for v, q in pairs]
-
-
-def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:
-    """The points of a list of dicts, or of a DataFrame, in which a missing value is an inactive parameter or None.
-
-    A frame of ``to_dataframe`` has further columns beside its params, which are passed over.
-    """
-    if not hasattr(params, "to_dict") or isinstance(params, Mapping):
-        return list(params)
-    optional = {name for name, p in space.items() if isinstance(p, Categorical) and None in p.choices}
-    return [
-        {name: None if _missing(v) else v for name, v in row.items() if name in optional or not _missing(v)}
-        for row in _params_of(params, space).to_dict("records")
-    ]
-
-
-def _params_of(frame: Any, space: Space) -> Any:
-    """The columns of the parameters, by their own names."""
-    columns = {f"{PREFIX}{name}": name for name in space if f"{PREFIX}{name}" in frame}
-    return frame[list(columns)].rename(columns=columns) if columns else frame
-
-
-def _missing(value: Any) -> bool:
-    """None, NaN, and pandas' NaT and NA."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )

@@ -24,10 +24,12 @@ from ccgbo.credit.shapley import sampled_orders, shapley
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
 from ccgbo.engine.model import FitState, build_model
-from ccgbo.engine.proposal import N_CENTRES, State, question
+from ccgbo.engine.proposal import question
 from ccgbo.engine.search import SMALL_GRID, global_candidates, local_candidates, movable, pull_back
+from ccgbo.engine.step import N_CENTRES, State
 from ccgbo.errors import InfeasibleSpaceError, SettingError, UnknownTrialError, UnsupportedError
 from ccgbo.influence import SAME, GroupInfluence, Groups, Influence, InfluenceRow, Optimum
+from ccgbo.metrics import VALUE
 from ccgbo.records import Trial
 from ccgbo.space import Categorical, Space
 from ccgbo.surrogate.base import DeletablePosterior, Deletions, Rows
@@ -250,7 +252,7 @@ def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator
     theta = build_model(data[left], s.space.choices, s.settings, None, model.fit, refit=True).fit.theta
     other = build_model(data, s.space.choices, s.settings, None, FitState(theta, len(data.values)), refit=False)
     there = View.of(
-        replace(s, model=other, observed=data.U[other.rows]), history, rng, view.deletions.paths.at_data.shape[1] - 1
+        replace(s, models={VALUE: other}, placed=data.U), history, rng, view.deletions.paths.at_data.shape[1] - 1
     )
     gone = np.flatnonzero(np.isin(other.rows, model.rows[rows]))
     return there.optima(find_optima(there.deletions, [gone], there.pool).without)[0]

@@ -15,20 +15,24 @@ import numpy as np
 from ccgbo.acquisition.factors import UserPrior
 from ccgbo.engine.editor import OptimizerEditor, moved_by
 from ccgbo.engine.explain import explain_choice
-from ccgbo.engine.history import History, read_table
+from ccgbo.engine.history import History
 from ccgbo.engine.initial import InitialDesign
+from ccgbo.engine.metric_settings import suited_to_metrics
+from ccgbo.engine.models import Models
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.proposal import propose
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
+from ccgbo.engine.table import read_table
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import ParamsError, SpaceExhaustedError, TellError, UnsupportedError
+from ccgbo.errors import ParamsError, SpaceExhaustedError, TellError
 from ccgbo.explanation import Explanation
+from ccgbo.metrics import Between, Direction, metrics_of
 from ccgbo.outcomes import outcome_of
-from ccgbo.records import Direction, Event, Trial
+from ccgbo.records import Event, Trial
 from ccgbo.revisions import attributes_of, event, tell, used_params
 from ccgbo.space import Space, as_space
-from ccgbo.validation import check, optional_whole_number, whole_number
+from ccgbo.validation import optional_whole_number, whole_number
 
 
 class Optimizer(OptimizerEditor):
@@ -43,13 +47,21 @@ class Optimizer(OptimizerEditor):
     space
         The parameters by name: ``Float``, ``Int``, ``Categorical``, a tuple (low, high) or a list of choices.
     direction
-        "maximize" or "minimize".
+        "maximize", which holds where nothing is given, or "minimize".
+    objective
+        The name of the objective, where metrics are told by their names; "value" if it is left out.
+    objectives
+        Several objectives by name: ``{"yield": "maximize", "cost": "minimize"}``.
+    outcome_constraints
+        Bounds of what is measured: ``{"impurity": AtMost(0.02), "ph": Between(6.5, 7.5)}``.
     preset
         Settings to start from: "default", "paper" or a ``Settings``.
     seed
         Makes the suggestions repeatable; None draws one.
     constraint
         What a point must satisfy: a predicate of the params, a ``LinearConstraint``, or a list of them.
+    constraints
+        Several of those; the same as a list for ``constraint``.
     prior
         A belief about the optimum: distributions by parameter, or a density of the params.
     threads
@@ -62,24 +74,27 @@ class Optimizer(OptimizerEditor):
         self,
         space: Space | Mapping[str, Any],
         *,
-        direction: Direction = "maximize",
+        direction: Direction | None = None,
+        objective: str | None = None,
+        objectives: Mapping[str, Direction] | None = None,
+        outcome_constraints: Mapping[str, Between] | None = None,
         preset: str | Settings = "default",
         seed: int | None = None,
         constraint: Any = None,
+        constraints: Sequence[Any] | None = None,
         prior: Any = None,
         threads: int | None = 1,
         **settings: Unpack[SettingsOptions],
     ) -> None:
         check_keywords(settings, Optimizer, SettingsOptions)
-        if not isinstance(direction, str):
-            raise UnsupportedError(
-                f"several objectives are out of scope: direction must be one word, got {direction!r}."
-            )
-        known = as_space(space, constraint)
+        metrics = metrics_of(
+            direction=direction, objective=objective, objectives=objectives, outcome_constraints=outcome_constraints
+        )
+        known = as_space(as_space(space, constraint), constraints)
         super().__init__(
             known,
-            check("direction", direction, Direction),
-            resolve(preset, known.d, **settings),
+            metrics,
+            suited_to_metrics(resolve(preset, known.d, **settings), metrics, "acquisition" in settings),
             None if prior is None else UserPrior(known, prior),
             optional_whole_number("threads", threads),
             optional_whole_number("seed", seed, at_least=0),
@@ -120,10 +135,11 @@ class Optimizer(OptimizerEditor):
 
     def _suggest(self, space: Space) -> Trial:
         design, h = InitialDesign(space, self.settings, self._design_seed), self._history
-        if design.is_due(n_told=len(h.complete), n_pending=len(h.features("pending")), n_given=self._designed):
+        counts = {"n_told": len(h.complete), "n_pending": len(h.features("pending")), "n_given": self._designed}
+        if design.is_due(**counts) or (h.complete and not h.knows_objectives):
             u, self._designed = design.next_point(self._designed, self._excluded(), self._rng)
             return h.add(space.decode(u), "design", Explanation(reason="initial design"))
-        state = self._state_of_step(self._posterior(commit=True), space)
+        state = self._state_of_step(space, commit=True)
         proposal = propose(state, self._rng)
         assert proposal.chosen is not None
         self._iteration += 1
@@ -150,14 +166,14 @@ class Optimizer(OptimizerEditor):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        history, before, model = self._history.copy(), self.state(), self._model
+        history, before, models = self._history.copy(), self.state(), self._models.copy()
         queue, log = self._queue.copy(), self._log.copy()
         try:
             yield
         except BaseException:
             self._history, self._queue, self._log = history, queue, log
             self._move_to(before)
-            self._model = model
+            self._models = models
             raise
 
     # -- tell
@@ -202,14 +218,13 @@ class Optimizer(OptimizerEditor):
             More to keep with it, by name: plain data as JSON has it.
         """
         h, said = self._history, attributes_of(note, tags, attributes)
+        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error, metrics=self.metrics)
         if isinstance(trial, Mapping):
             if params is not None:
                 raise TellError(f"params must be None where trial is a point itself, got {params!r}.")
             self.space.encode(trial)  # refuses what is not in the space
-            outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
             return h.revise(tell(h.add(trial, "external"), outcome, attributes=said))
         known = h.find(trial)
-        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
         used = known.params if params is None else used_params(known, params, self.space)
         told = tell(known, outcome, params=used, attributes=said)
         if dict(used) != dict(known.params):
@@ -228,7 +243,7 @@ class Optimizer(OptimizerEditor):
         noise_variance
             The variance of the error of each value, or one for all.
         """
-        rows, outcomes = read_table(params, values, noise_variance, self.space)
+        rows, outcomes = read_table(params, values, noise_variance, self.space, self.metrics)
         h = self._history
         added = [h.add(row, "external") for row in rows]
         return [h.revise(tell(trial, outcome)) for trial, outcome in zip(added, outcomes, strict=True)]
@@ -250,10 +265,10 @@ class Optimizer(OptimizerEditor):
         known = OptimizerState.from_dict(state, also=("trials", "outcomes", "queue", "log"))
         order = {trial_id: i for i, trial_id in enumerate(state["outcomes"])}
         log = [Event.from_dict(entry) for entry in state["log"]]
-        history = History(self.space, self.direction)
+        history = History(self.space, self.metrics)
         history.merge(sorted(map(Trial.from_dict, state["trials"]), key=lambda trial: order.get(trial.id, -1)))
         history.moved(moved_by(log, history.trials))
-        self._history, self._model, self._fit, self._looked = history, None, None, None
+        self._history, self._models = history, Models()
         self._queue, self._log = list(state["queue"]), log
         self._move_to(known)
 
@@ -264,7 +279,8 @@ class Optimizer(OptimizerEditor):
             design_seed=self._design_seed,
             designed=self._designed,
             iteration=self._iteration,
-            fit=self._fit,
+            fit=self._models.fits.get(self.metrics.objective),
+            fits={name: fit for name, fit in self._models.fits.items() if name != self.metrics.objective},
         )
 
     def sync(self, trials: Iterable[Trial], state: OptimizerState) -> None:
@@ -277,5 +293,5 @@ class Optimizer(OptimizerEditor):
         rng.bit_generator.state = state.rng
         self._rng = rng
         self._design_seed, self._designed, self._iteration = state.design_seed, state.designed, state.iteration
-        if state.fit != self._fit:  # else the model at hand still stands
-            self._fit, self._model = state.fit, None
+        own = {} if state.fit is None else {self.metrics.objective: state.fit}
+        self._models.move_to({**own, **state.fits})

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccgbo.acquisition import (
     Acquisition,
     BoundAcquisition,
-    Context,
     Factor,
     Turn,
     as_schedule,
@@ -30,46 +29,14 @@ from ccgbo.acquisition import (
     weigh,
     with_gradient,
 )
-from ccgbo.acquisition.factors import PriorFactor, SuccessFactor, UserPrior
+from ccgbo.acquisition.factors import PriorFactor, SuccessFactor
 from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditFactor, credit_factor
-from ccgbo.credit.scores import Scores, score
-from ccgbo.engine.model import Model, best_row
-from ccgbo.engine.search import Excluded, global_candidates, local_candidates, movable, optimize_acquisition
-from ccgbo.engine.settings import Settings
+from ccgbo.credit.scores import Scores
+from ccgbo.engine.metric_aim import NamedMetrics
+from ccgbo.engine.search import global_candidates, local_candidates, optimize_acquisition
+from ccgbo.engine.step import Aim, OneObjective, State
 from ccgbo.errors import InfeasibleSpaceError
-from ccgbo.space import Space
-from ccgbo.space.coordinates import NEAR
-from ccgbo.surrogate.base import Posterior
-from ccgbo.surrogate.optima import Optima, maximise_paths
-
-N_CENTRES = 5  # observations that local candidates lie around
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """All that a step looks at, apart from the generator."""
-
-    space: Space
-    settings: Settings
-    t: int
-    """The iteration: suggestions made by the model so far, see OptimizerState."""
-    model: Model
-    observed: Array
-    """(n, d) positions of the model's observations."""
-    pending: Array
-    """(k, p) points under evaluation."""
-    failed: Array
-    """(f, p) points whose evaluation failed."""
-    excluded: Excluded
-    """Points that must not be suggested again."""
-    prior: UserPrior | None = None
-    """The user's belief about where the optimum is."""
-
-    @property
-    def best(self) -> int:
-        """The row of the best observation by posterior mean."""
-        return best_row(self.model.mean, self.observed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +46,9 @@ class Proposal:
     acquisition: Acquisition
     U: Array  # (m, d) candidates
     F: Array  # (m, p) their features
-    optima: Optima | None  # of posterior paths, where something needs them
+    optima: (
+        Any  # Optima of posterior paths, or the front of each draw of several objectives; None if nothing needs them
+    )
     scores: Scores | None
     credit: CreditFactor | None
     factors: Sequence[Factor | None]  # credit among them
@@ -103,22 +72,23 @@ def propose(state: State, rng: np.random.Generator) -> Proposal:
 
 def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     """Candidates and the weighted acquisition at one turn of the schedule."""
-    s, t, space, model = state.settings, state.t, state.space, state.model  # mu_t, sigma_t
+    s, t, space, aim = state.settings, state.t, state.space, aim_of(state)  # mu_t, sigma_t
     U = global_candidates(space, s.tuning, rng)  # X_cand
-    acts = turn.credited and s.credit.strength > 0.0
-    optima = sample_optima(state, U, rng) if acts or turn.acquisition.needs_optima else None  # Z_t
-    scores = score_observations(state, optima) if acts and optima else None  # l_i, s_i, r_i, c_i
-    credit = credit_factor(model.posterior, scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
-    factors = [credit, prior_factor(state), SuccessFactor.build(model.posterior, state.failed, s.fit.kernel)]
-    posterior = with_pending(state, rng)
-    U = np.concatenate([U, local_candidates(space, _centres(state, scores), s.tuning.n_local, rng)])
+    acquisition, acts = aim.acquisition(turn.acquisition), turn.credited and s.credit.strength > 0.0
+    optima = aim.sample_optima(U, rng) if acts or acquisition.needs_optima else None  # Z_t
+    scores = aim.score(optima) if acts else None  # l_i, s_i, r_i, c_i
+    credit = credit_factor(aim.places(), scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
+    success = SuccessFactor.build(aim.places(), state.failed, s.fit.kernel)
+    posteriors = aim.with_pending(rng)
+    U = np.concatenate([U, local_candidates(space, aim.centres(scores), s.tuning.n_local, rng)])
     F = space.features(U)
-    context = Context(posterior, incumbent(state), optima, rng, t, F)
-    base = with_gradient(turn.acquisition.bind(context), space.continuous_columns)
+    context, feasibility = aim.context(posteriors, optima, rng, F)
+    factors = [credit, prior_factor(state), success, feasibility]
+    base = with_gradient(acquisition.bind(context), space.continuous_columns)
     alpha = base(F)
-    weighted, values = weigh(base, alpha, turn.acquisition.codomain, factors, F)  # Eq. (4)
+    weighted, values = weigh(base, alpha, acquisition.codomain, factors, F)  # Eq. (4)
     return Proposal(
-        acquisition=turn.acquisition,
+        acquisition=acquisition,
         U=U,
         F=F,
         optima=optima,
@@ -143,7 +113,7 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
     if gated and proposal.credit is not None:
         plain = proposal.without_credit()
         u = _search(state, plain, rng)
-        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= incumbent(state):
+        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= aim_of(state).incumbent():
             return replace(plain, chosen=u)
     return replace(proposal, chosen=_search(state, proposal, rng))
 
@@ -156,7 +126,7 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
         proposal.values,
         state.settings.tuning,
         state.excluded,
-        unit=state.model.posterior.unit,
+        unit=aim_of(state).unit(),
         rng=rng,
     )
 
@@ -164,66 +134,23 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
 # -- what the step is made of
 
 
-def question(state: State, rng: np.random.Generator) -> tuple[Optima, Scores]:
+def aim_of(state: State) -> Aim:
+    """What is sought: the optimum of one objective or, where metrics have names, what they say."""
+    return OneObjective(state) if state.goals is None else NamedMetrics(state, state.goals)
+
+
+def question(state: State, rng: np.random.Generator) -> tuple[Any, Scores]:
     """Which observation could have produced the optimum? As the next step with credit asks it."""
     try:
         U = global_candidates(state.space, state.settings.tuning, rng)
     except InfeasibleSpaceError:  # nothing can be asked; what was told from elsewhere still has its credit
         U = np.empty((0, state.space.d))
-    optima = sample_optima(state, U, rng)
-    return optima, score_observations(state, optima)
-
-
-def sample_optima(state: State, U: Array, rng: np.random.Generator) -> Optima:
-    """The maxima of posterior paths over candidates and observations."""
-    tuning, paths = state.settings.tuning, state.model.posterior.paths(state.settings.credit.n_paths, rng)
-    U = U[: tuning.path_candidates]
-    free = movable(state.space, np.concatenate([U, state.observed]))
-    F, surface = state.space.features(U), state.space.surface
-    return maximise_paths(paths, F, free, steps=tuning.path_steps, surface=surface, elsewhere=elsewhere(state))
-
-
-def score_observations(state: State, optima: Optima) -> Scores:
-    s = state.settings
-    return score(state.model.mean, state.model.std, optima.z, floor=s.credit.floor, eps=s.tuning.score_eps)
-
-
-def incumbent(state: State) -> float:
-    """The largest posterior mean at the observations; of one that the space does not have, at the point beside it.
-
-    What was observed at another value of a fixed parameter, or beyond a bound that was narrowed since, cannot be had
-    again: measured against it no point of the space would promise any improvement.
-    """
-    mean, away = state.model.mean.copy(), elsewhere(state)
-    if len(away):
-        beside = state.space.snap(state.observed[away])
-        mean[away] = state.model.posterior.predict(state.space.features(beside))[0]
-    return float(mean.max())
-
-
-def elsewhere(state: State) -> NDArray[np.intp]:
-    """Rows of the observations that are no points of the space: beyond a bound, or at other values than are fixed."""
-    return np.flatnonzero(np.abs(state.space.snap(state.observed) - state.observed).max(axis=1) > NEAR)
+    aim = aim_of(state)
+    optima = aim.sample_optima(U, rng)
+    return optima, aim.score(optima)
 
 
 def prior_factor(state: State) -> PriorFactor | None:
     if state.prior is None:
         return None
     return PriorFactor(state.prior, state.space, state.settings.prior_strength / max(state.t, 1))
-
-
-def with_pending(state: State, rng: np.random.Generator) -> Posterior:
-    """The posterior with a fantasy at each pending point: its mean (the kriging believer) or a joint sample."""
-    posterior, F = state.model.posterior, state.pending
-    if not len(F):
-        return posterior
-    if state.settings.pending == "kriging_believer":
-        return posterior.condition(F, posterior.predict(F)[0])
-    return posterior.condition(F, posterior.paths(1, rng)(F)[:, 0])
-
-
-def _centres(state: State, scores: Scores | None) -> Array:
-    """Observations to look around: the most credited, or without credit the best predicted."""
-    merit = scores.credit if scores is not None else state.model.mean
-    centres: Array = state.observed[np.argsort(-merit, kind="stable")[:N_CENTRES]]
-    return centres

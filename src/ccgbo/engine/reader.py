@@ -2,86 +2,55 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from ccgbo.acquisition.factors import UserPrior
 from ccgbo.diagnosis import Diagnosis, Gain
+from ccgbo.engine.core import OptimizerCore
 from ccgbo.engine.diagnostics import diagnose
-from ccgbo.engine.explain import credit_rows, in_user_units
-from ccgbo.engine.history import Data, History
+from ccgbo.engine.explain import credit_rows, scored_trials
+from ccgbo.engine.history import Data
 from ccgbo.engine.influence import influence, members_of
-from ccgbo.engine.initial import InitialDesign
-from ccgbo.engine.model import FitState, Model, best_row, build_model
-from ccgbo.engine.proposal import State, question
+from ccgbo.engine.proposal import question
 from ccgbo.engine.reasons import reasons_for, reasons_for_next
-from ccgbo.engine.search import Excluded
-from ccgbo.engine.settings import Settings
+from ccgbo.engine.recommend import believed_front, recommend, require_plain
 from ccgbo.engine.stopping import expected_gains
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import NoObservationsError
 from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, PointInfluence
+from ccgbo.metrics import Direction
 from ccgbo.records import (
-    NO_VALUE,
-    BestTrial,
-    Direction,
-    Event,
-    Recommendation,
-    Result,
+    Recommended,
     Trial,
+    front_of,
     set_apart,
-    summary_html,
 )
-from ccgbo.space import Space
-from ccgbo.validation import flag, whole_number
+from ccgbo.result import Result, summary_html
+from ccgbo.validation import choice, flag, whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class OptimizerReader(BestTrial):
+class OptimizerReader(OptimizerCore):
     """The questions that an optimizer answers."""
-
-    def __init__(
-        self,
-        space: Space,
-        direction: Direction,
-        settings: Settings,
-        prior: UserPrior | None,
-        threads: int | None,
-        seed: int | None,
-    ) -> None:
-        self.space, self.settings = space, settings
-        self.direction: Direction = direction
-        self._prior, self._threads = prior, threads
-        self._rng = np.random.default_rng(seed)
-        self._design_seed = int(self._rng.integers(2**62))
-        self._designed = 0  # points of the initial design given out
-        self._iteration = 0  # t, see OptimizerState
-        self._history = History(space, direction)
-        self._fit: FitState | None = None
-        self._model: Model | None = None
-        self._looked: tuple[Data, FitState | None, Model] | None = None  # the last model, and what it is of
-        self._queue: list[int] = []  # trials that were enqueued and not given out yet
-        self._log: list[Event] = []
 
     def __repr__(self) -> str:
         h = self._history
         counts = [f"{len(h.complete)} observations", f"{len(h.pending)} pending", *set_apart(self.trials)]
-        return (
-            f"Optimizer(direction={self.direction!r}, {', '.join(counts)},\n"
-            f"space = {self.space!r},\nsettings = {self.settings!r})"
-        )
+        goal = f"direction={self.direction!r}" if self.metrics.plain else "; ".join(self.metrics.describe())
+        return f"Optimizer({goal}, {', '.join(counts)},\nspace = {self.space!r},\nsettings = {self.settings!r})"
 
     def _repr_html_(self) -> str:
-        r = self.recommend() if self._history.complete else None
-        return summary_html(f"Optimizer, to {self.direction}", self.trials, self.direction, r)
+        goal = f"to {self.direction}" if self.metrics.plain else ", ".join(self.metrics.describe())
+        return summary_html(f"Optimizer, {goal}", self.trials, self.metrics, self._recommended())
+
+    @property
+    def direction(self) -> Direction:
+        """ "maximize" or "minimize": of the objective, of several the first."""
+        return self.metrics.direction
 
     # -- what is known
 
@@ -106,30 +75,48 @@ class OptimizerReader(BestTrial):
 
     def result(self, stopped: str = "so far") -> Result:
         """What was found so far; ``stopped`` says why it goes no further."""
-        recommended = self.recommend() if self._history.complete else None
         return Result(
             trials=self.trials,
             direction=self.direction,
-            recommended=recommended,
+            recommended=self._recommended(),
             stopped=stopped,
             found_by=self,
+            named=None if self.metrics.plain else self.metrics,
         )
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per trial, see ``ccgbo.frames``; needs pandas."""
         return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space)
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, aspiration: Mapping[str, float] | None = None) -> Recommended:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
 
-        Points beyond the bounds of the space count only where no other was evaluated.
+        Points beyond the bounds of the space count only where no other was evaluated. With outcome constraints, of the
+        points that keep them by the model, or the one that is likeliest to. Of several objectives a few points that
+        span the front.
+
+        Parameters
+        ----------
+        aspiration
+            Values of all objectives: then the one point of the front that is nearest to them.
         """
         with blas_threads(self._threads):
-            model = self._posterior(commit=False)
-        i = best_row(model.mean, self._history.data().U[model.rows])
-        trial = self._history.observed(model.rows[i])
-        m, s = in_user_units(model, model.mean[i], model.std[i], self._history.sign)
-        return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)
+            return recommend(self.snapshot(), self._history, aspiration)
+
+    def _recommended(self) -> Recommended | None:
+        return self.recommend() if self._history.knows_objectives else None
+
+    def pareto_front(self, *, by: Literal["value", "model"] = "value") -> list[Trial]:
+        """The feasible trials that none is better than in every objective.
+
+        Parameters
+        ----------
+        by
+            "value" goes by the measured values, "model" by what is believed without their noise.
+        """
+        if choice("by", by, ("value", "model")) == "value":
+            return front_of(self.trials, self.metrics)
+        return believed_front(self.snapshot(), self._history)
 
     def credits(self) -> Credits:
         """How much each observation tells about where the optimum is. Looking changes nothing: the next ``ask`` sees
@@ -137,7 +124,7 @@ class OptimizerReader(BestTrial):
         state = self.snapshot()
         with blas_threads(self._threads):
             _, scores = question(state, self.generator())
-        return credit_rows([self._history.observed(row) for row in state.model.rows], scores)
+        return credit_rows(scored_trials(state, self._history), scores, state.goals)
 
     def diagnose(self) -> Diagnosis:
         """Whether to believe the model, and whether to stop: what it predicts of each observation from the others,
@@ -147,7 +134,8 @@ class OptimizerReader(BestTrial):
             return diagnose(state, self._history, self.generator())
 
     def expected_gain(self, n: int = 10) -> Gain | None:
-        """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell.
+        """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell, and for a front or
+        a feasible optimum.
 
         Parameters
         ----------
@@ -155,6 +143,8 @@ class OptimizerReader(BestTrial):
             How many more evaluations.
         """
         more, state = whole_number("n", n), self.snapshot()
+        if not self.metrics.plain:
+            return None
         with blas_threads(self._threads):
             gains = expected_gains(state, self.generator(), (more,))
         return gains[0] if gains else None
@@ -171,6 +161,8 @@ class OptimizerReader(BestTrial):
         n_paths: int | None = None,
     ) -> Influence:
         """What would be believed without each observation, and what each is worth. Looking changes nothing.
+
+        Of one objective without outcome constraints.
 
         Parameters
         ----------
@@ -189,6 +181,7 @@ class OptimizerReader(BestTrial):
         n_paths
             Posterior functions to average over; None takes as many as credit does.
         """
+        require_plain(self.metrics, "influence")
         top, n_orders = whole_number("top", top), whole_number("shapley", shapley, at_least=0)
         paths = self.settings.credit.n_paths if n_paths is None else whole_number("n_paths", n_paths)
         refit, suggestion = flag("refit", refit), flag("suggestion", suggestion)
@@ -212,6 +205,7 @@ class OptimizerReader(BestTrial):
         top
             The number of observations that are named.
         """
+        require_plain(self.metrics, "influence_on")
         params = trial if isinstance(trial, Mapping) else self._history.find(trial).params
         state, u = self.snapshot(), self.space.encode(params)
         with blas_threads(self._threads):
@@ -238,51 +232,3 @@ class OptimizerReader(BestTrial):
     def observations(self) -> tuple[Trial, ...]:
         """The trials that the model knows, complete and not dropped, in the order they were told."""
         return tuple(self._history.trials[i] for i in self._history.complete)
-
-    def _posterior(self, *, commit: bool) -> Model:
-        """The model of all observations. Only ``ask`` commits a refit, so looking in between changes nothing."""
-        if not self._history.complete:
-            raise NoObservationsError(NO_VALUE)
-        data, looked = self._history.data(), self._looked
-        if looked is not None and looked[0] is data and looked[1] is self._fit:
-            model = looked[2]
-        else:
-            model = build_model(data, self.space.choices, self.settings, self._model, self._fit)
-            self._looked = data, self._fit, model
-        if commit:
-            self._model, self._fit = model, model.fit
-        return model
-
-    # -- what the next step would look at
-
-    def snapshot(self) -> State:
-        """What the next step would look at. Looking changes nothing: no refit is committed."""
-        with blas_threads(self._threads):
-            return self._state_of_step(self._posterior(commit=False), self.space)
-
-    def generator(self) -> np.random.Generator:
-        """A copy of the generator, as the next step would find it."""
-        return copy.deepcopy(self._rng)
-
-    def _state_of_step(self, model: Model, space: Space) -> State:
-        h = self._history
-        return State(
-            space=space,
-            settings=self.settings,
-            t=self._iteration,
-            model=model,
-            observed=h.data().U[model.rows],
-            pending=h.features("pending"),
-            failed=h.features("failed"),
-            excluded=self._excluded(),
-            prior=self._prior,
-        )
-
-    def _design_is_due(self) -> bool:
-        h, design = self._history, InitialDesign(self.space, self.settings, self._design_seed)
-        return design.is_due(n_told=len(h.complete), n_pending=len(h.pending), n_given=self._designed)
-
-    def _excluded(self) -> Excluded:
-        states = ("pending", "failed") if self.settings.allow_repeats else ("pending", "failed", "complete")
-        F = np.concatenate([self._history.features(state) for state in states])  # type: ignore[arg-type]
-        return Excluded(F, self.space, self._history.features("pending"), self.settings.tuning.min_pending_distance)

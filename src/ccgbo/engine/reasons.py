@@ -13,8 +13,10 @@ from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
 from ccgbo.engine.influence import deletable, moved
 from ccgbo.engine.model import Model
-from ccgbo.engine.proposal import State, propose
+from ccgbo.engine.proposal import propose
+from ccgbo.engine.step import State
 from ccgbo.influence import PointInfluence, SuggestionChange, Support
+from ccgbo.metrics import VALUE
 from ccgbo.surrogate.base import Rows
 
 
@@ -74,6 +76,4 @@ def without(state: State, rows: Rows) -> State:
     model, posterior = state.model, deletable(state).without(rows)
     left = Model(posterior, np.delete(model.rows, rows), model.outcome, model.fit, *posterior.at_observations())
     F = state.space.features(state.observed[rows])
-    return replace(
-        state, model=left, observed=np.delete(state.observed, rows, axis=0), excluded=state.excluded.without(F)
-    )
+    return replace(state, models={VALUE: left}, excluded=state.excluded.without(F))

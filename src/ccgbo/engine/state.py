@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ccgbo.engine.model import FitState
@@ -30,7 +30,9 @@ class OptimizerState:
     iteration: int
     """t."""
     fit: FitState | None
-    """The last fit, from which the next one starts."""
+    """The last fit, from which the next one starts; of the objective, of several the first."""
+    fits: Mapping[str, FitState] = field(default_factory=dict)
+    """The last fits of the other metrics, by name."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -40,6 +42,7 @@ class OptimizerState:
             "design": {"seed": self.design_seed, "given": self.designed},
             "iteration": self.iteration,
             "fit": None if self.fit is None else self.fit.to_dict(),
+            **({"fits": {name: fit.to_dict() for name, fit in self.fits.items()}} if self.fits else {}),
         }
 
     @classmethod
@@ -59,6 +62,7 @@ class OptimizerState:
             designed=data["design"]["given"],
             iteration=data["iteration"],
             fit=None if fit is None else FitState.from_dict(fit),
+            fits={name: FitState.from_dict(one) for name, one in (data.get("fits") or {}).items()},
         )
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ccgbo.errors import ObjectiveError, SettingError, SpaceExhaustedError, TellError
-from ccgbo.records import Result, Trial
+from ccgbo.records import Trial
+from ccgbo.result import Result
 from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate_far, failure_of, refusal
 from ccgbo.running.limits import ALIKE, CtrlC, FirstTrials, Limits
 from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuild, size_of
@@ -26,8 +27,7 @@ from ccgbo.validation import flag
 OnError = Literal["record", "continue", "raise"]
 Callback = Callable[[Any, Trial], Any]
 
-INTERRUPTED = "interrupted"
-BY_HAND = "asked by hand"
+INTERRUPTED, BY_HAND = "interrupted", "asked by hand"
 GO_ON = 'on_error="continue"'  # how to go on although the first trials all failed
 POLL_SECONDS = 0.2  # between looks at the clock and at Ctrl-C while evaluations run
 IDLE_BREAKS = 3  # times that a pool may break before it evaluates anything

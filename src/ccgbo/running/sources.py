@@ -8,7 +8,8 @@ from typing import Any, Protocol, Self
 
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import SettingError
-from ccgbo.records import Direction, Result, Trial, best_of
+from ccgbo.records import Direction, Trial, best_of
+from ccgbo.result import Result
 from ccgbo.validation import whole_number
 
 MAX_ATTEMPTS = 2  # evaluations that may end with their process before the trial is failed

@@ -29,6 +29,7 @@ from ccgbo.engine.settings_io import (
 )
 from ccgbo.engine.state import STATE_VERSION, OptimizerState
 from ccgbo.errors import SettingError, StorageError
+from ccgbo.metrics import VALUE, Metrics
 from ccgbo.records import Direction
 from ccgbo.space import Change, Space, as_space
 from ccgbo.storage.columns import place_of, reading
@@ -59,6 +60,10 @@ class Definition:
     settings: Settings
     prior: Any
     missing: tuple[str, ...]  # arguments to pass again before ``ask``
+
+    @property
+    def metrics(self) -> Metrics:
+        return Metrics({VALUE: self.direction})
 
     def optimizer(self, threads: int | None) -> Optimizer:
         return Optimizer(self.space, direction=self.direction, preset=self.settings, prior=self.prior, threads=threads)

@@ -62,12 +62,12 @@ class StudyEditor(StudyTeller):
         attributes
             More to keep with it, by name: plain data as JSON has it.
         """
-        outcome = correction_of(value, params, failed=failed, noise_variance=noise_variance, error=error)
         said = attributes_of(note, tags, attributes)
 
         def step(unit: Unit) -> Trial:
             def changed(known: Trial) -> Trial:
                 used = None if params is None else used_params(known, params, self._copy.space(unit))
+                outcome = correction_of(value, params, known, failed=failed, noise_variance=noise_variance, error=error)
                 return amend(known, outcome, params=used, attributes=said)
 
             return revise(unit, "amend", trial, changed)

@@ -11,14 +11,9 @@ from ccgbo.engine.settings import Settings
 from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
-from ccgbo.records import (
-    BestTrial,
-    Direction,
-    Event,
-    Recommendation,
-    Result,
-    Trial,
-)
+from ccgbo.metrics import Metrics
+from ccgbo.records import BestTrial, Direction, Event, Recommended, Trial
+from ccgbo.result import Result
 from ccgbo.space import Space
 from ccgbo.storage import Place, Store, StudyRow, TrialRow, View
 from ccgbo.study.copy import Copy, Times
@@ -55,6 +50,11 @@ class StudyReader(BestTrial):
         return self._copy.definition.direction
 
     @property
+    def metrics(self) -> Metrics:
+        """The objectives and the outcome constraints."""
+        return self._copy.definition.metrics
+
+    @property
     def settings(self) -> Settings:
         return self._copy.definition.settings
 
@@ -89,7 +89,7 @@ class StudyReader(BestTrial):
         """A copy of the optimizer as it stands, for looking; what it asks or is told stays out of the file."""
         return self._read(self._copy.new_optimizer)
 
-    def recommend(self) -> Recommendation:
+    def recommend(self) -> Recommended:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
         return self._read(lambda view: self._copy.optimizer(view).recommend())
 

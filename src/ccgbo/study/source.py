@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ccgbo.errors import StorageError, UnknownTrialError
 from ccgbo.outcomes import outcome_of
-from ccgbo.records import Direction, Result, Trial
+from ccgbo.records import Direction, Trial
+from ccgbo.result import Result
 from ccgbo.running.sources import Tally, check_n_trials
 from ccgbo.storage import Store, Unit
 from ccgbo.storage.workers import end_run, start_run

@@ -16,7 +16,8 @@ from typing import Any, Literal, Self, Unpack, overload
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.settings_io import predicates_of, prior_to_dict
-from ccgbo.records import Direction, Result, Trial, summary_html
+from ccgbo.records import Direction, Trial
+from ccgbo.result import Result, summary_html
 from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space
 from ccgbo.storage import open_store

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from ccgbo.engine.history import read_table
+from ccgbo.engine.table import read_table
 from ccgbo.errors import ParamsError, StorageError, TellError
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Trial

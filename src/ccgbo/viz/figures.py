@@ -14,7 +14,8 @@ import numpy as np
 from ccgbo.arrays import Array
 from ccgbo.errors import NoObservationsError, ParamsError, SettingError
 from ccgbo.plotting import BLUE, CYCLE, GREY, RED, one_axes, plain, pyplot, tidy
-from ccgbo.records import NO_VALUE, Direction, Result, Trial
+from ccgbo.records import NO_VALUE, Direction, Trial
+from ccgbo.result import Result
 from ccgbo.space import Parameter, Space
 from ccgbo.space.placement import place_value
 from ccgbo.viz.axes import labels_of, place, searched

@@ -22,9 +22,11 @@ from ccgbo.arrays import Array
 from ccgbo.credit.field import FIELDS
 from ccgbo.engine.model import FitState, Model, build_model
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.proposal import State, prepare, question
+from ccgbo.engine.proposal import prepare, question
+from ccgbo.engine.step import State
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import SettingError
+from ccgbo.metrics import VALUE
 from ccgbo.records import Trial
 from ccgbo.space import Space
 from ccgbo.surrogate.base import Paths
@@ -285,6 +287,6 @@ def replay_credits(source: Source, *, columns: int = 80) -> CreditOverTime:
             model = build_model(data[:k], opt.space.choices, opt.settings, state=fit, refit=due)
             fit = model.fit if due else fit
             assert now is not None
-            then = replace(now, model=model, observed=data.U[model.rows])
+            then = replace(now, models={VALUE: model}, placed=data.U)
             out[model.rows, column] = question(then, rng)[1].credit
     return CreditOverTime(tuple(trial.id for trial in opt.observations), after, out)
