@@ -1,7 +1,7 @@
 """Optuna's samplers with several directions and with constraints, asked and told in a study in memory.
 
-NSGA-II takes the points that it is given for its first generation, ten of them, and then has generations of ten: with
-its own fifty it would still draw at random when a run ends.
+NSGA-II takes the points that it is given for its first generation and has a population of ten: with its own fifty it
+would still draw at random when a run ends.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from ccgbo.bench.peers.optuna import distribution, make_sampler
 from ccgbo.bench.problems.several import Task
 
 POPULATION = 10
+GENERATION = "NSGAIISampler:generation"  # where Optuna keeps it
 
 
 class OptunaMetricSearch:
     def __init__(self, task: Task, seed: int, *, sampler: str) -> None:
         torch.set_num_threads(1)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self._task, self._generations = task, sampler == "nsga2"
+        self._task = task
+        self._given = {GENERATION: 0} if sampler == "nsga2" else {}  # of trials that it did not suggest
         with warnings.catch_warnings():  # multivariate TPE is experimental
             warnings.simplefilter("ignore")
             made = (
                 optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
-                if self._generations
+                if sampler == "nsga2"
                 else make_sampler(sampler, seed)
             )
             self._study = optuna.create_study(directions=["minimize"] * len(task.objectives), sampler=made)
@@ -38,15 +40,16 @@ class OptunaMetricSearch:
     def tell(self, point: Mapping[str, Any], values: Mapping[str, float]) -> None:
         objectives = [values[name] for name in self._task.objectives]
         constraints = {name: values[name] for name in self._task.constraints}
-        if self._trial is None and not self._generations:
+        if self._trial is None:
             given = optuna.trial.create_trial(
-                params=dict(point), distributions=self._distributions, values=objectives, constraints=constraints
+                params=dict(point),
+                distributions=self._distributions,
+                values=objectives,
+                constraints=constraints,
+                system_attrs=dict(self._given),  # Optuna writes the constraints into it
             )
             self._study.add_trial(given)
             return
-        if self._trial is None:  # a trial that was only added belongs to no generation
-            self._study.enqueue_trial(dict(point))
-            self.ask()
         for name, value in constraints.items():
             self._trial.set_constraint(name, value)
         self._study.tell(self._trial, objectives)
