@@ -3,6 +3,7 @@
     python benchmarks/suggest_speed.py            # everything, about ten minutes
     python benchmarks/suggest_speed.py --quick    # n = 100 only
     python benchmarks/suggest_speed.py --highdim  # d = 100 and 1000 only
+    python benchmarks/suggest_speed.py --metrics  # two objectives, and one objective with two constraints, only
 
 One BLAS thread, medians over repeats; every contender holds the same n observations of noisy Hartmann6 and the
 methods take turns, so that a slow moment of the machine hits all of them. A time is the mean of two suggestions in a
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -27,11 +29,15 @@ import numpy as np  # noqa: E402
 from ccgbo import Optimizer  # noqa: E402
 from ccgbo.bench.baselines import Searcher  # noqa: E402
 from ccgbo.bench.methods import get_method  # noqa: E402
-from ccgbo.bench.problems import get_problem  # noqa: E402
+from ccgbo.bench.metric_methods import get_metric_method  # noqa: E402
+from ccgbo.bench.problems import get_metric_problem, get_problem  # noqa: E402
+from ccgbo.bench.problems.several import MetricProblem, Task  # noqa: E402
 from ccgbo.errors import MissingExtraError  # noqa: E402
 from ccgbo.surrogate.gp.fit import NegLogPosterior  # noqa: E402
 from ccgbo.versions import versions  # noqa: E402
 
+Observe = Callable[[Any, np.random.Generator], Any]  # what is told of a point
+METRIC_PEERS = ("optuna-gp", "botorch")
 HIGHDIM = ("default", "default-nocredit", "gp-logei", "turbo-box", "botorch-vanilla", "turbo1", "cmaes", "optuna-gp")
 
 
@@ -45,10 +51,11 @@ def loaded(method: str, problem: Any, n: int, seed: int = 0, **options: Any) -> 
 
 def race(names: list[str], problem: Any, n: int, repeats: int, warm: int = 2) -> dict[str, list[float]]:
     """Seconds per suggestion, of each two in a row; the methods take turns."""
-    return turns({name: loaded(name, problem, n) for name in names}, problem, n, repeats, warm)
+    return turns({name: loaded(name, problem, n) for name in names}, problem.noisy, n, repeats, warm)
 
 
-def turns(made: dict[str, Searcher], problem: Any, n: int, repeats: int, warm: int) -> dict[str, list[float]]:
+def turns(made: Mapping[str, Any], observe: Observe, n: int, repeats: int, warm: int) -> dict[str, list[float]]:
+    """Searchers by name, each told what is observed at the points that it suggests."""
     rng = np.random.default_rng(n)
     seconds: dict[str, list[float]] = {name: [] for name in made}
     for i in range(repeats + warm):
@@ -56,7 +63,7 @@ def turns(made: dict[str, Searcher], problem: Any, n: int, repeats: int, warm: i
             start = time.perf_counter()
             params = method.ask()
             took = time.perf_counter() - start
-            method.tell(params, problem.noisy(params, rng))
+            method.tell(params, observe(params, rng))
             if i >= warm:
                 seconds[name].append(took)
     return {name: [(a + b) / 2 for a, b in zip(each[::2], each[1::2], strict=False)] for name, each in seconds.items()}
@@ -124,12 +131,36 @@ def high_dimension(n: int = 200, repeats: int = 6, *, thousand: bool = True) -> 
             made[name] = loaded(name, problem, n)
         except MissingExtraError as error:
             print(f"{name} is left out: {error}")
-    show(f"d = 100, n = {n} (Levy4_100)", turns(made, problem, n, repeats, warm=1))
+    show(f"d = 100, n = {n} (Levy4_100)", turns(made, problem.noisy, n, repeats, warm=1))
     if not thousand:
         return
     problem = get_problem("Levy4_1000")
     made = {name: loaded(name, problem, 100) for name in ("default", "botorch-vanilla")}
-    show("d = 1000, n = 100 (Levy4_1000)", turns(made, problem, 100, repeats, warm=1))
+    show("d = 1000, n = 100 (Levy4_1000)", turns(made, problem.noisy, 100, repeats, warm=1))
+
+
+def two_constraints() -> MetricProblem:
+    """Hartmann6 inside the unit ball, with no more than 2.5 in all: one objective, two constraints."""
+    one = get_problem("Hartmann6")
+
+    def metrics(X: Any) -> Any:
+        return np.column_stack([-one.values(X), np.linalg.norm(X, axis=1) - 1.0, X.sum(axis=1) - 2.5])
+
+    task = Task(space=one.space, objectives=("f",), constraints=("c0", "c1"))
+    return MetricProblem(name="Hartmann6 with two constraints", task=task, function=metrics, best=-one.optimum, worst=0)
+
+
+def several_metrics(n: int = 100, repeats: int = 16, peers: Sequence[str] = METRIC_PEERS) -> None:
+    """Two objectives, and one objective with two constraints, at d = 6."""
+    shown = ((get_metric_problem("DTLZ2_6x2"), "botorch-nehvi"), (two_constraints(), "botorch-logei"))
+    for problem, botorch in shown:
+        space, rng = problem.space, np.random.default_rng([0, n])
+        points = [space.decode(u) for u in space.sample(n, rng)]
+        known = [(point, problem(point)) for point in points]
+        names = ["default", "default-nocredit", *(botorch if peer == "botorch" else peer for peer in peers)]
+        made = {name: get_metric_method(name).make(problem.task, 0, known) for name in names}
+        title = f"n = {n}, d = {space.d}, {problem.name}"
+        show(title, turns(made, lambda params, _, f=problem: f(params), n, repeats, warm=2))
 
 
 def imports(repeats: int = 7) -> None:
@@ -169,10 +200,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--highdim", action="store_true")
+    parser.add_argument("--metrics", action="store_true")
     args = parser.parse_args()
     print("versions:", versions(), "\nseeds: 0; one BLAS thread; load average", os.getloadavg())
     if args.highdim:
         high_dimension()
+        return
+    if args.metrics:
+        several_metrics()
         return
     peers = ["optuna-gp", "botorch-ucb", "bayes-opt"]
     hartmann = get_problem("Hartmann6")

@@ -69,3 +69,15 @@ def test_suggestions_in_100_dimensions_are_timed_side_by_side(
     speed.high_dimension(n=12, repeats=2, thousand=False)
     shown = capsys.readouterr().out
     assert "| cmaes |" in shown and "vizier is left out" in shown and "times ours" in shown
+
+
+@pytest.mark.heavy
+def test_suggestions_with_several_metrics_are_timed_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speed = script("suggest_speed", monkeypatch)
+    speed.several_metrics(n=8, repeats=2, peers=("optuna-tpe",))
+    shown = capsys.readouterr().out
+    assert shown.count("| optuna-tpe |") == 2 and "DTLZ2_6x2" in shown and "two constraints" in shown
+    values = speed.two_constraints()(dict.fromkeys(speed.two_constraints().space, 0.5))
+    assert values["c0"] == pytest.approx(np.sqrt(1.5) - 1.0) and values["c1"] == pytest.approx(0.5)

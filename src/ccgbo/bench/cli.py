@@ -30,25 +30,28 @@ def list_() -> None:
     """Experiments, problems and methods by name."""
     from ccgbo.bench.experiment import experiment_names, load_experiment
     from ccgbo.bench.methods import METHODS
-    from ccgbo.bench.problems import GROUPS
+    from ccgbo.bench.metric_methods import METRIC_METHODS
+    from ccgbo.bench.problems import GROUPS, METRIC_GROUPS
 
     click.echo("experiments")
     for name in experiment_names():
         e = load_experiment(name)
         runs = len(e.cells())
         click.echo(f"  {name:<20} {e.title}: {len(e.problems)} problems x {len(e.labels)} methods, {runs} runs")
-    for group, problems in GROUPS.items():
+    for group, problems in {**GROUPS, **METRIC_GROUPS}.items():
         click.echo(f"problems, {group}\n  {', '.join(problems)}")
     click.echo(f"methods\n  {', '.join(METHODS)}")
+    click.echo(f"methods with several metrics\n  {', '.join(METRIC_METHODS)}")
 
 
 def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
     """Comma-separated names; the name of a group of problems stands for them."""
-    from ccgbo.bench.problems import GROUPS
+    from ccgbo.bench.problems import GROUPS, METRIC_GROUPS
 
     if text is None:
         return None
-    return [name for part in text.split(",") for name in GROUPS.get(part.strip(), (part.strip(),))]
+    groups = {**GROUPS, **METRIC_GROUPS}
+    return [name for part in text.split(",") for name in groups.get(part.strip(), (part.strip(),))]
 
 
 @bench.command()

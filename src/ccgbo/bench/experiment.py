@@ -11,7 +11,8 @@
 
 A method is a name of ``ccgbo.bench.methods.get_method``, or a table with a ``label``, a ``method`` and options.
 ``problems`` may also name a group. Ratios are taken to the experiment's ``reference``, or to the label that a method is
-``against``. What ``kind`` decides: "regret", "quality" (quality.py), "theory" (theory.py), "illustration".
+``against``. What ``kind`` decides: "regret", "quality" (quality.py), "theory" (theory.py), "illustration", and with
+several metrics "constrained" and "pareto" (metric_runs.py), whose methods are those of metric_methods.py.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.bench.methods import Method, get_method
-from ccgbo.bench.problems import PROBLEMS, problem_names
+from ccgbo.bench.metric_methods import MetricMethod, OptimizerMethod, get_metric_method
+from ccgbo.bench.problems import PROBLEMS, metric_problem_names, problem_names
 from ccgbo.errors import SettingError
 from ccgbo.validation import whole_number
 
-KINDS = ("regret", "quality", "theory", "illustration")
+METRIC_KINDS = ("constrained", "pareto")
+PEER_KINDS = ("quality", *METRIC_KINDS)  # against other libraries
+KINDS = ("regret", *PEER_KINDS, "theory", "illustration")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +43,23 @@ class Variant:
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     against: str | None = None  # label that its ratios are taken to, if not the experiment's reference
+    kind: str = "regret"  # of the experiment
 
     def make(self) -> Method:
         return get_method(self.method, **self.options)
 
+    def make_metric(self) -> MetricMethod:
+        """The same for several metrics."""
+        return get_metric_method(self.method, **self.options)
+
+    def made(self) -> Method | MetricMethod:
+        return self.make_metric() if self.kind in METRIC_KINDS else self.make()
+
     def record(self) -> dict[str, Any]:
         """Everything that decides what the method does, as plain data."""
-        settings = getattr(self.make(), "settings", None)
+        method = self.made()
+        settings = method.settings_for(self.kind) if isinstance(method, OptimizerMethod) else None
+        settings = getattr(method, "settings", settings)
         full = None if settings is None else {**asdict(settings), "acquisition": repr(settings.acquisition)}
         return {"method": self.method, "options": dict(self.options), "settings": full}
 
@@ -72,15 +86,17 @@ class Experiment:
     reference: str = "ucb"  # label that ratios are taken to
     noise: float | None = None  # quality only: standard deviation relative to the spread; None: the problem's own
     design: bool = True  # quality only: whether every method is shown the same initial points
-    initial: int | None = None  # quality only: how many these are; None: max(2 d, 10)
+    initial: int | None = None  # against other libraries only: how many these are; None: max(2 d, 10)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise SettingError(f"kind must be one of {list(KINDS)}, got {self.kind!r}.")
         for name, least in (("seeds", 1), ("first_seed", 0), ("iterations", 1)):
             whole_number(name, getattr(self, name), at_least=least)
-        if self.kind != "quality" and (self.noise is not None or not self.design or self.initial is not None):
-            raise SettingError(f"noise, design and initial belong to the kind 'quality', got kind {self.kind!r}.")
+        if self.kind != "quality" and (self.noise is not None or not self.design):
+            raise SettingError(f"noise and design belong to the kind 'quality', got kind {self.kind!r}.")
+        if self.kind not in PEER_KINDS and self.initial is not None:
+            raise SettingError(f"initial must belong to one of the kinds {list(PEER_KINDS)}, got kind {self.kind!r}.")
         if self.initial is not None:
             whole_number("initial", self.initial, at_least=1)
         if self.noise is not None and not self.noise >= 0.0:
@@ -91,11 +107,17 @@ class Experiment:
         for other in (self.reference, *(variant.against for variant in self.variants)):
             if other is not None and other not in labels:
                 raise SettingError(f"reference and against must be labels of methods, got {other!r}.")
+        known = metric_problem_names(self.kind) if self.several else tuple(PROBLEMS)
         for problem in self.problems:
-            if problem not in PROBLEMS and self.kind != "illustration":
-                raise SettingError(f"problems must be among {list(PROBLEMS)}, got {problem!r}.")
+            if problem not in known and self.kind != "illustration":
+                raise SettingError(f"problems must be among {list(known)}, got {problem!r}.")
         for variant in self.variants:
-            variant.make()
+            variant.made()
+
+    @property
+    def several(self) -> bool:
+        """Whether methods are told several metrics."""
+        return self.kind in METRIC_KINDS
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -126,9 +148,9 @@ class Experiment:
 
     def record(self) -> dict[str, Any]:
         """What a result file says of the experiment; the number of seeds is seen from its rows."""
-        own: dict[str, Any] = {}
+        own: dict[str, Any] = {"initial": self.initial} if self.kind in PEER_KINDS else {}
         if self.kind == "quality":
-            own = {"noise": self.noise, "design": self.design, "initial": self.initial}
+            own = {"noise": self.noise, "design": self.design, **own}
         return {
             "experiment": self.name,
             "title": self.title,
@@ -165,7 +187,8 @@ def parse_experiment(data: Mapping[str, Any]) -> Experiment:
             raise SettingError(f"an experiment must have the field {key!r}.")
     given = data["problems"]
     data["problems"] = problem_names(given) if isinstance(given, str) else tuple(given)
-    return Experiment(**data, variants=tuple(_variant(method, common) for method in methods))
+    kind = data.get("kind", "regret")
+    return Experiment(**data, variants=tuple(replace(_variant(method, common), kind=kind) for method in methods))
 
 
 def _variant(spec: Any, common: Mapping[str, Any]) -> Variant:

@@ -19,7 +19,8 @@ from ccgbo.plotting import draw_step, pyplot
 COLORS = {"ucb": "#555555", "ccgbo": "#c44e52", "random": "#bbbbbb", "wgp": "#4c72b0", "rgp": "#55a868",
           "tvgp": "#2f6f4f", "outlier": "#8172b2", "pibo": "#dd8452", "colabo": "#937860",
           "default": "#c44e52", "optuna-gp": "#4c72b0", "optuna-tpe": "#64b5cd", "botorch-logei": "#55a868",
-          "botorch-ucb": "#ccb974", "bayes-opt": "#8172b2", "ax": "#8c613c"}  # fmt: skip
+          "botorch-nehvi": "#55a868", "optuna-nsga2": "#da8bc3", "botorch-ucb": "#ccb974", "bayes-opt": "#8172b2",
+          "ax": "#8c613c"}  # fmt: skip
 ARRIVED = 1e-8  # regret below which curves are not told apart
 QUANTITIES: dict[str, Callable[[Row], Array]] = {"simple": simple_regret, "cumulative": cumulative_regret}
 
@@ -55,6 +56,11 @@ def _colors(methods: Sequence[str]) -> dict[str, Any]:
     return {**COLORS, **dict(zip(variants, shades, strict=False))}
 
 
+def axis_name(results: Results, quantity: str) -> str:
+    """What a curve shows."""
+    return "hypervolume difference" if results.kind == "pareto" else f"{quantity} regret"
+
+
 def regret_curves(results: Results, quantity: str = "simple", *, log: bool = False) -> Any:
     """One panel for each problem, one line for each method, shaded by one standard error."""
     figure, axes = panels(len(results.problems))
@@ -71,7 +77,7 @@ def regret_curves(results: Results, quantity: str = "simple", *, log: bool = Fal
         if log:
             ax.set_yscale("log")
             ax.set_ylim(bottom=max(ax.get_ylim()[0], ARRIVED))
-    axes[0].set_ylabel(f"{quantity} regret", fontsize=8)
+    axes[0].set_ylabel(axis_name(results, quantity), fontsize=8)
     for ax in axes:
         ax.set_xlabel("iteration", fontsize=8)
     legend(figure, axes[0])

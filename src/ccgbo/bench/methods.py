@@ -24,10 +24,11 @@ def get_method(name: str, **options: Any) -> Method:
     return PEERS[name] if name in PEERS else VARIANTS[name]()
 
 
-def require(method: Method) -> None:
+def require(method: object) -> None:
     """MissingExtraError if the library behind a method is not installed."""
-    if isinstance(method, Peer):
-        method.load()
+    peer = getattr(method, "peer", method)
+    if isinstance(peer, Peer):
+        peer.load()
 
 
 __all__ = ["METHODS", "Method", "get_method", "require"]

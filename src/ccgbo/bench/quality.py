@@ -26,6 +26,7 @@ from ccgbo.bench.problems import Problem, get_problem
 from ccgbo.bench.results import Row
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.records import as_tuple
+from ccgbo.space import Space
 
 SPREAD_POINTS = 256  # behind the spread of a problem's values
 
@@ -41,18 +42,18 @@ def paired_noise(seed: int, index: int) -> float:
     return float(np.random.default_rng([seed, 2, index]).standard_normal())
 
 
-def design_of(problem: Problem, seed: int, n: int | None = None) -> list[Point]:
+def design_of(space: Space, seed: int, n: int | None = None) -> list[Point]:
     """``n`` uniform points, max(2 d, 10) if None; the same for every method."""
-    size = max(2 * problem.space.d, 10) if n is None else n
-    U = problem.space.sample(size, np.random.default_rng([seed, 1]))
-    return [problem.space.decode(u) for u in U]
+    size = max(2 * space.d, 10) if n is None else n
+    U = space.sample(size, np.random.default_rng([seed, 1]))
+    return [space.decode(u) for u in U]
 
 
 def run_quality(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
     """The regrets of one run, and the CPU seconds of its suggestions."""
     problem = get_problem(cell.problem, cell.seed)
     sd = problem.noise_std if experiment.noise is None else experiment.noise * spread(problem)
-    points = design_of(problem, cell.seed, experiment.initial) if experiment.design else []
+    points = design_of(problem.space, cell.seed, experiment.initial) if experiment.design else []
     values = [problem(point) for point in points]
     observed = [value + sd * paired_noise(cell.seed, i) for i, value in enumerate(values)]
     initial = list(zip(points, observed, strict=True))
@@ -60,9 +61,9 @@ def run_quality(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
     first = max(values) if values else problem(problem.space.decode(np.full(problem.space.d, 0.5)))
     regret, cpu = [], 0.0
     for i in range(len(points), len(points) + experiment.iterations):
-        began = _cpu_seconds(searcher)
+        began = cpu_seconds(searcher)
         point = searcher.ask()
-        cpu += _cpu_seconds(searcher) - began
+        cpu += cpu_seconds(searcher) - began
         values.append(problem(point))
         observed.append(values[-1] + sd * paired_noise(cell.seed, i))
         searcher.tell(point, observed[-1])
@@ -71,7 +72,7 @@ def run_quality(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
     return {**row, **_ends(problem, searcher, values, observed)}, cpu
 
 
-def _cpu_seconds(searcher: Searcher) -> float:
+def cpu_seconds(searcher: object) -> float:
     """Used so far by this process and by the one that a peer may have of its own."""
     return time.process_time() + float(getattr(searcher, "cpu_seconds", 0.0))
 

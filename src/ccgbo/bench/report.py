@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ccgbo.bench import figures, tables
+from ccgbo.bench.experiment import PEER_KINDS
+from ccgbo.bench.metric_methods import METRIC_PEERS
 from ccgbo.bench.metrics import cumulative_regret
 from ccgbo.bench.peers import PEERS
 from ccgbo.bench.results import Results, read_results
@@ -52,7 +54,7 @@ def make_report(path: str | Path, **chosen: Any) -> Report:
     results = read_results(path).chosen(**chosen)
     if not results.rows:
         raise StorageError(f"{str(path)!r} has no finished run yet.")
-    if results.kind == "quality":
+    if results.kind in PEER_KINDS:
         return _quality(results)
     if results.kind == "theory":
         return _theory(results)
@@ -82,7 +84,7 @@ def _comparison(results: Results) -> Report:
 
 def _quality(results: Results) -> Report:
     shown = [tables.quality_table(results)]
-    rivals = [m for m in results.methods if m in (*PEERS, "random")]
+    rivals = [m for m in results.methods if m in (*PEERS, *METRIC_PEERS, "random")]
     if "default" in results.methods and rivals:
         plain = [m for m in results.methods if m == "default-nocredit"]
         shown += [tables.rivals_table(results, "default", rivals, plain)]
@@ -90,7 +92,8 @@ def _quality(results: Results) -> Report:
         shown += [tables.each_task_table(results, "default", [*plain, *rivals])]
     shown += [tables.value_table(results, sd=False), tables.value_table(results, "final", sd=False)]
     shown += [tables.recommended_table(results)]
-    caption = f"{results.header['title']}: simple regret, mean and standard error, {seeds_text(results)}"
+    what = figures.axis_name(results, "simple")
+    caption = f"{results.header['title']}: {what}, mean and standard error, {seeds_text(results)}"
     curves = Figure(f"{results.name}_simple", caption, lambda: figures.regret_curves(results, "simple", log=True))
     return Report(results.name, tuple(table for table in shown if table.rows), (curves,))
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from ccgbo.bench import files
-from ccgbo.bench.experiment import Cell, Experiment
-from ccgbo.bench.problems import PROBLEMS
+from ccgbo.bench.experiment import PEER_KINDS, Cell, Experiment
+from ccgbo.bench.problems import METRIC_PROBLEMS, PROBLEMS
 from ccgbo.errors import SettingError, StorageError
 from ccgbo.versions import versions
 
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 DEPENDS_ON = ("python", "ccgbo", "numpy", "scipy", "scikit-learn", "skfolio", "Box2D", "gymnasium", "mujoco")
 PEERS_DEPEND_ON = ("optuna", "torch", "gpytorch", "botorch", "bayesian-optimization", "ax-platform", "cmaes")
 MUST_AGREE = ("experiment", "kind", "iterations")
-QUALITY_AGREES = ("noise", "design", "initial")
+MAY_AGREE = ("noise", "design", "initial")  # of the kinds that have them
 NOW_TUNING = {  # where files from before EngineTuning have its fields that were called otherwise
     ("credit", "eps"): "score_eps",
     ("search", "steps"): "search_steps",
@@ -111,7 +111,7 @@ class Results:
     ) -> Results:
         """Some of the problems and methods, the first iterations only, ratios to another reference."""
         to = reference or self.header["reference"]
-        kept_p = _known("problems", problems, self.header["problems"], PROBLEMS)
+        kept_p = _known("problems", problems, self.header["problems"], (*PROBLEMS, *METRIC_PROBLEMS))
         kept_m = _known("methods", methods, self.header["methods"])
         _known("reference", [to], self.header["methods"])
         T = int(self.header["iterations"]) if iterations is None else min(iterations, int(self.header["iterations"]))
@@ -204,7 +204,7 @@ class ResultFile:
     def __init__(self, path: str | Path, experiment: Experiment) -> None:
         self.path, self._experiment = Path(path), experiment
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        asked = (*DEPENDS_ON, *(PEERS_DEPEND_ON if experiment.kind == "quality" else ()))
+        asked = (*DEPENDS_ON, *(PEERS_DEPEND_ON if experiment.kind in PEER_KINDS else ()))
         known = {name: number for name, number in versions().items() if name in asked}
         self._header = json.loads(_line({**experiment.record(), "versions": [known]}))
         self._rows: dict[Cell, Row] = {}
@@ -226,7 +226,7 @@ class ResultFile:
         """Rows in the experiment's order, whatever order they came in and whichever process they came from."""
         if self.path.is_file() and self.path.stat().st_size:
             found = read_results(self.path)
-            self._header = _joined(found.header, self._header, self.path)
+            self._header = _joined(found, self._header, self.path)
             self._rows, self._cpu = {**found.rows, **self._rows}, {**found.cpu, **self._cpu}
         self._rewrite()
 
@@ -247,14 +247,16 @@ def _cpu_line(cell: Cell, cpu: float) -> str:
     return ",".join(f'"{v}"' if "," in str(v) else str(v) for v in values) + "\n"
 
 
-def _joined(found: dict[str, Any], mine: dict[str, Any], path: Path) -> dict[str, Any]:
+def _joined(results: Results, mine: dict[str, Any], path: Path) -> dict[str, Any]:
     """The header of a file that is carried on; refuses to mix runs of different settings."""
-    for key in (*MUST_AGREE, *(QUALITY_AGREES if mine["kind"] == "quality" else ())):
+    found = results.header
+    for key in (*MUST_AGREE, *(key for key in MAY_AGREE if key in mine)):
         if found.get(key) != mine[key]:
             here = found.get(key)
             raise StorageError(f"{str(path)!r} has {key} = {here!r}, not {mine[key]!r}: choose another output.")
-    for label, record in mine["methods"].items():
-        if not _agree(_in_current_terms(found["methods"].get(label, record)), record):
+    for label in results.methods:  # those with a run
+        record = mine["methods"].get(label, found["methods"][label])
+        if not _agree(_in_current_terms(found["methods"][label]), record):
             raise StorageError(f"{str(path)!r} has other settings for {label!r}: choose another output.")
     known = found["versions"]
     return {

@@ -19,7 +19,7 @@ from ccgbo.bench.baselines import Searcher
 from ccgbo.bench.baselines.base import Initial
 from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.methods import require
-from ccgbo.bench.problems import Problem, get_problem
+from ccgbo.bench.problems import Problem, get_metric_problem, get_problem
 from ccgbo.bench.results import ResultFile, Results, Row, read_results
 from ccgbo.engine.design import design_points
 from ccgbo.errors import MissingExtraError, SettingError
@@ -78,12 +78,17 @@ def _measure(kind: str) -> Callable[[Experiment, Cell], Row]:
 
 
 def run_cell(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
-    """The row of one run, and the CPU seconds it took: of its suggestions in an experiment of kind "quality"."""
+    """The row of one run, and the CPU seconds it took: of its suggestions where other libraries are compared."""
     named = {"problem": cell.problem, "method": cell.method, "seed": cell.seed}
     if experiment.kind == "quality":
         from ccgbo.bench.quality import run_quality
 
         row, cpu = run_quality(experiment, cell)
+        return {**named, **row}, cpu
+    if experiment.several:
+        from ccgbo.bench.metric_runs import run_metrics
+
+        row, cpu = run_metrics(experiment, cell)
         return {**named, **row}, cpu
     began = time.process_time()
     row = _measure(experiment.kind)(experiment, cell)
@@ -93,11 +98,15 @@ def run_cell(experiment: Experiment, cell: Cell) -> tuple[Row, float]:
 def available(experiment: Experiment, cells: Sequence[Cell], report: Report) -> set[str]:
     """Problems and labels of methods that can be made here; a missing extra is reported and leaves the others."""
     needs: dict[str, Callable[[], object]] = {
-        label: partial(require, experiment.variant(label).make()) for label in dict.fromkeys(c.method for c in cells)
+        label: partial(require, experiment.variant(label).made()) for label in dict.fromkeys(c.method for c in cells)
     }
     for problem in dict.fromkeys(c.problem for c in cells):
-        made = experiment.kind == "illustration"
-        needs[problem] = (lambda: None) if made else partial(get_problem, problem, experiment.first_seed)
+        if experiment.several:
+            needs[problem] = partial(get_metric_problem, problem)
+        elif experiment.kind != "illustration":
+            needs[problem] = partial(get_problem, problem, experiment.first_seed)
+        else:
+            needs[problem] = lambda: None
     found = set()
     for name, need in needs.items():
         try:

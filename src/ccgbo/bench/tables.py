@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ccgbo.bench.metrics import TOLERANCE, Comparison, compare, overall_ratio, simple_regret
+from ccgbo.bench.metrics import Comparison, compare, overall_ratio, simple_regret, tolerance
 from ccgbo.bench.published import published, published_ratio
 from ccgbo.bench.results import Results
 from ccgbo.bench.text_table import DASH, Table, number, text_table
@@ -17,8 +17,11 @@ NAMES = {"ucb": "GP-UCB", "ccgbo": "CCGBO", "random": "Random", "wgp": "WGP", "r
          "botorch-ucb": "BoTorch UCB", "bayes-opt": "bayesian-optimization", "ax": "Ax",
          "botorch-vanilla": "BoTorch vanilla", "turbo1": "TuRBO-1", "cmaes": "CMA-ES", "vizier": "Vizier",
          "hebo": "HEBO", "smac": "SMAC3", "saasbo": "SAASBO", "gp-logei": "LogEI alone",
-         "default-nocredit": "default without credit", "paper": "paper preset"}  # fmt: skip
+         "default-nocredit": "default without credit", "paper": "paper preset", "optuna-nsga2": "Optuna NSGA-II",
+         "botorch-nehvi": "BoTorch qLogNEHVI", "logei-nocredit": "constrained LogEI alone",
+         "scalarized": "random scalarisation"}  # fmt: skip
 METRIC_NAMES = {"ausr": "AUSR", "final": "final simple regret"}
+PARETO_NAMES = {"ausr": "area under log hypervolume difference", "final": "final hypervolume difference"}
 
 
 def name_of(method: str) -> str:
@@ -26,6 +29,12 @@ def name_of(method: str) -> str:
     if method.startswith("ccgbo-"):
         return f"CCGBO-{name_of(method.removeprefix('ccgbo-'))}"
     return NAMES.get(method, method)
+
+
+def measure_name(results: Results, metric: str, *, first: bool = False) -> str:
+    """A metric in words; ``first`` of a sentence or column."""
+    words = (PARETO_NAMES if results.kind == "pareto" else METRIC_NAMES)[metric].replace("final simple", "final")
+    return words[0].upper() + words[1:] if first else words
 
 
 def ratio_text(c: Comparison) -> str:
@@ -44,7 +53,8 @@ def value_table(results: Results, metric: str = "ausr", scale: float = 1.0, *, s
         best = min(c.mean for c in found.values())
         cells = [_mean_sd(found.get(m), scale, best, sd) for m in results.methods]
         rows.append((problem, *cells))
-    what = METRIC_NAMES[metric] + (f" times {scale:g}" if scale != 1.0 else "")
+    names = PARETO_NAMES if results.kind == "pareto" else METRIC_NAMES
+    what = names[metric] + (f" times {scale:g}" if scale != 1.0 else "")
     seeds = seeds_text(results)
     columns = ("Task", *(name_of(m) for m in results.methods))
     return text_table(
@@ -136,8 +146,12 @@ def quality_table(results: Results) -> Table:
             both = ["1" if method == reference else _interval(results, method, reference, m) for m in ("ausr", "final")]
             rows.append((name_of(method), *both, str(tasks), _milliseconds(results, method)))
     caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {_to(results)}, {{}}"
-    columns = ("Method", "AUSR", "Final regret", "Tasks", "CPU ms per suggestion")
+    columns = ("Method", *_both_names(results), "Tasks", "CPU ms per suggestion")
     return text_table(f"{results.name}_overall", caption.format(seeds_text(results)), columns, rows)
+
+
+def _both_names(results: Results) -> tuple[str, str]:
+    return measure_name(results, "ausr", first=True), measure_name(results, "final", first=True)
 
 
 def _interval(results: Results, method: str, reference: str | Mapping[str, str], metric: str) -> str:
@@ -164,9 +178,9 @@ def rivals_table(results: Results, method: str, rivals: Sequence[str], also: Seq
     best = best_rivals(results, method, rivals)
     if len(best) == len(results.problems) and len(set(best.values())) > 1:
         both = (_interval(results, method, best, metric) for metric in ("ausr", "final"))
-        rows.append(("the best of each task by AUSR", *both, DASH))
+        rows.append((f"the best of each task by {measure_name(results, 'ausr')}", *both, DASH))
     caption = f"{results.header['title']}: {name_of(method)} to each peer, {seeds_text(results)}"
-    columns = (f"{name_of(method)} to", "AUSR", "Final regret", "Worst task by AUSR")
+    columns = (f"{name_of(method)} to", *_both_names(results), f"Worst task by {measure_name(results, 'ausr')}")
     return text_table(f"{results.name}_rivals", caption, columns, rows)
 
 
@@ -188,7 +202,8 @@ def tasks_table(results: Results, method: str, rivals: Sequence[str]) -> Table:
         known = bool(results.seeds(p, method, "random"))
         to_random = ratio_text(compare(results, p, method, "random")) if known else DASH
         rows.append((p, name_of(best), ratio_text(compare(results, p, method, best)), to_random))
-    caption = f"{results.header['title']}: ratio of AUSR to the best peer of the task and to random search"
+    what = measure_name(results, "ausr")
+    caption = f"{results.header['title']}: ratio of {what} to the best peer of the task and to random search"
     columns = ("Task", "Best peer", f"{name_of(method)} to it", f"{name_of(method)} to random search")
     return text_table(f"{results.name}_tasks", caption, columns, rows)
 
@@ -201,7 +216,8 @@ def each_task_table(results: Results, method: str, others: Sequence[str]) -> Tab
         cells = [ratio_text(compare(results, p, method, o)) if k else DASH for o, k in zip(others, known, strict=True)]
         if any(known):
             rows.append((p, *cells))
-    caption = f"{results.header['title']}: ratio of AUSR of {name_of(method)} to each, {seeds_text(results)}"
+    what = measure_name(results, "ausr")
+    caption = f"{results.header['title']}: ratio of {what} of {name_of(method)} to each, {seeds_text(results)}"
     return text_table(f"{results.name}_each", caption, ("Task", *(f"to {name_of(o)}" for o in others)), rows)
 
 
@@ -214,7 +230,7 @@ def recommended_table(results: Results) -> Table:
             found = [results.row(p, method, s) for s in results.seeds(p, method)]
             found = [row for row in found if "seen" in row]
             if found:
-                tiny = TOLERANCE * float(np.mean([row["initial"] for row in found])) + 1e-12
+                tiny = tolerance(found)
                 ends = [tiny + np.mean([max(row[end], 0.0) for row in found]) for end in ("recommended", "seen")]
                 logs.append(np.log(ends[0] / ends[1]))
         if logs:

@@ -38,7 +38,7 @@ class Peer:
     options: Mapping[str, Any] = field(default_factory=dict)
     environment: str | None = None  # of its own, where it has one
 
-    def load(self) -> Callable[..., Searcher]:
+    def load(self) -> Callable[..., Any]:
         """The class; says which extra or environment is missing."""
         if self.environment is not None:
             environments.interpreter(self.environment)
@@ -48,11 +48,11 @@ class Peer:
                 module = importlib.import_module(f"{__name__}.{self.module}")
             except ImportError as error:
                 raise MissingExtraError(f"the peer {self.module}", "peers") from error
-        found: Callable[..., Searcher] = getattr(module, self.name)
+        found: Callable[..., Any] = getattr(module, self.name)
         return found
 
     def make(self, space: Space, seed: int, initial: Initial) -> Searcher:
-        searcher = self.load()(space, seed, **self.options)
+        searcher: Searcher = self.load()(space, seed, **self.options)
         for point, value in initial:
             searcher.tell(point, value)
         return searcher

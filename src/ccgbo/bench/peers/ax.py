@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,23 +16,27 @@ from ccgbo.space import Space
 
 
 class AxSearch:
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: Space, seed: int, *, objective: str = "value", bounds: Sequence[str] = ()) -> None:
         torch.set_num_threads(1)
         set_ax_logger_levels(logging.ERROR)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._client = Client(random_seed=seed)
             self._client.configure_experiment(parameters=[_parameter(name, p) for name, p in space.items()])
-            self._client.configure_optimization(objective="value")
+            self._client.configure_optimization(objective=objective, outcome_constraints=list(bounds))
             self._client.configure_generation_strategy(initialization_budget=1, initialize_with_center=False)
         self._trial: int | None = None
 
     def tell(self, point: Mapping[str, Any], value: float) -> None:
+        self.complete(point, {"value": value})
+
+    def complete(self, point: Mapping[str, Any], values: dict[str, Any]) -> None:
+        """What was measured at a point that was suggested, or at another one."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if self._trial is None:
                 self._trial = self._client.attach_trial(parameters=dict(point))
-            self._client.complete_trial(trial_index=self._trial, raw_data={"value": value})
+            self._client.complete_trial(trial_index=self._trial, raw_data=values)
         self._trial = None
 
     def ask(self) -> dict[str, Any]:

@@ -18,8 +18,8 @@ class OptunaSearch:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         with warnings.catch_warnings():  # multivariate TPE is experimental
             warnings.simplefilter("ignore")
-            self._study = optuna.create_study(direction="maximize", sampler=_sampler(sampler, seed))
-        self._distributions = {name: _distribution(p) for name, p in space.items()}
+            self._study = optuna.create_study(direction="maximize", sampler=make_sampler(sampler, seed))
+        self._distributions = {name: distribution(p) for name, p in space.items()}
         self._trial: Any = None
 
     def tell(self, point: Mapping[str, Any], value: float) -> None:
@@ -36,13 +36,13 @@ class OptunaSearch:
         return dict(self._trial.params)
 
 
-def _sampler(name: str, seed: int) -> Any:
+def make_sampler(name: str, seed: int) -> Any:
     if name == "gp":
         return optuna.samplers.GPSampler(seed=seed, n_startup_trials=1)
     return optuna.samplers.TPESampler(seed=seed, n_startup_trials=1, multivariate=True)
 
 
-def _distribution(p: Any) -> Any:
+def distribution(p: Any) -> Any:
     d = optuna.distributions
     if hasattr(p, "choices"):
         return d.CategoricalDistribution(p.choices)

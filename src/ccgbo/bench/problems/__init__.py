@@ -18,6 +18,8 @@
     highdim_reporting   17 problems in 12 to 1000 dimensions on which no setting was chosen
     highdim_20_200      those of the two with 20 to 200 dimensions
 
+    constrained_choosing, constrained_reporting, pareto_choosing, pareto_reporting    several metrics (several.py)
+
 No problem is in both sets of a pair. The tables of the paper (group paper) are of the paper preset, which was
 not chosen on the choosing set; only tau was chosen by us, on four of the paper's tasks and seeds that no table uses.
 
@@ -47,6 +49,7 @@ from ccgbo.bench.problems import (
     uneven,
 )
 from ccgbo.bench.problems.base import Factory, Problem
+from ccgbo.bench.problems.several import METRIC_GROUPS, METRIC_PROBLEMS, get_metric_problem, metric_problem_names
 from ccgbo.errors import SettingError
 
 _LAST_NUMBER = re.compile(r"\d+$")  # of a problem's name: its dimension
@@ -106,12 +109,13 @@ PROBLEMS: Mapping[str, Factory] = MappingProxyType(
 
 
 def problem_names(group: str | None = None) -> tuple[str, ...]:
-    """Names of every problem, or of those in one group."""
+    """Names of every problem of one metric, or of those in one group, of several metrics too."""
     if group is None:
         return tuple(PROBLEMS)
-    if group not in GROUPS:
-        raise SettingError(f"group must be one of {list(GROUPS)}, got {group!r}.")
-    return tuple(GROUPS[group])
+    groups: Mapping[str, Mapping[str, object]] = {**GROUPS, **METRIC_GROUPS}
+    if group not in groups:
+        raise SettingError(f"group must be one of {list(groups)}, got {group!r}.")
+    return tuple(groups[group])
 
 
 def get_problem(name: str, seed: int = 0, *, noise_std: float | None = None) -> Problem:
@@ -124,4 +128,15 @@ def get_problem(name: str, seed: int = 0, *, noise_std: float | None = None) -> 
     return problem if noise_std is None else replace(problem, noise_std=noise_std)
 
 
-__all__ = ["GROUPS", "PROBLEMS", "Factory", "Problem", "get_problem", "problem_names"]
+__all__ = [
+    "GROUPS",
+    "METRIC_GROUPS",
+    "METRIC_PROBLEMS",
+    "PROBLEMS",
+    "Factory",
+    "Problem",
+    "get_metric_problem",
+    "get_problem",
+    "metric_problem_names",
+    "problem_names",
+]

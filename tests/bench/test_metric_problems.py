@@ -1,0 +1,122 @@
+"""Problems with several metrics: BoTorch's own values, signs and reference points, and what counts as regret."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccgbo.bench.experiment import load_experiment
+from ccgbo.bench.metric_runs import hypervolumes, regrets
+from ccgbo.bench.problems.base import row_of
+from ccgbo.bench.problems.several import METRIC_GROUPS, METRIC_PROBLEMS, get_metric_problem, metric_problem_names
+from ccgbo.errors import SettingError
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # gpytorch uses torch.jit
+    import torch
+    from botorch import test_functions
+    from botorch.test_functions import synthetic
+
+pytestmark = pytest.mark.heavy
+
+THEIRS: dict[str, Any] = {
+    "Gramacy2": synthetic.ConstrainedGramacy,
+    "TensionCompression3": test_functions.TensionCompressionString,
+    "WeldedBeam4": test_functions.WeldedBeamSO,
+    "ConstrainedHartmann6": lambda **k: synthetic.ConstrainedHartmann(dim=6, **k),
+    "PressureVessel4": test_functions.PressureVessel,
+    "SpeedReducer7": test_functions.SpeedReducer,
+    "ZDT1_6x2": lambda **k: test_functions.ZDT1(dim=6, **k),
+    "ZDT2_6x2": lambda **k: test_functions.ZDT2(dim=6, **k),
+    "DTLZ2_6x2": lambda **k: test_functions.DTLZ2(dim=6, num_objectives=2, **k),
+    "C2DTLZ2_4x2": lambda **k: test_functions.C2DTLZ2(dim=4, num_objectives=2, **k),
+    "CarSideImpact7x4": test_functions.CarSideImpact,
+    "BraninCurrin2x2": test_functions.BraninCurrin,
+    "ZDT3_6x2": lambda **k: test_functions.ZDT3(dim=6, **k),
+    "DTLZ2_6x3": lambda **k: test_functions.DTLZ2(dim=6, num_objectives=3, **k),
+    "VehicleSafety5x3": test_functions.VehicleSafety,
+    "Penicillin7x3": test_functions.Penicillin,
+}
+
+
+def test_every_problem_is_compared_with_botorch() -> None:
+    assert set(THEIRS) == set(METRIC_PROBLEMS)
+
+
+@pytest.mark.parametrize("name", list(THEIRS))
+def test_a_problem_is_botorchs_maximised_form_negated_and_its_slack_negated(name: str) -> None:
+    problem, theirs = get_metric_problem(name), THEIRS[name](negate=True)
+    points = [problem.space.decode(u) for u in problem.space.sample(20, np.random.default_rng(0))]
+    X = torch.tensor(np.array([row_of(problem.space, point) for point in points]))
+    m = len(problem.task.objectives)
+    told = np.array([list(problem(point).values()) for point in points])
+    assert told[:, :m] == pytest.approx(-theirs(X, noise=False).reshape(20, m).numpy(), rel=1e-12)
+    if problem.task.constraints:
+        assert told[:, m:] == pytest.approx(-theirs.evaluate_slack(X, noise=False).numpy(), rel=1e-12)
+        assert ((told[:, m:] <= 0.0).all(axis=1) == theirs.is_feasible(X, noise=False).numpy()).all()
+    if m > 1:
+        assert problem.task.reference == tuple((-theirs.ref_point).tolist())
+        assert problem.best >= theirs.max_hv
+    else:
+        assert theirs.is_minimization_problem is False  # negated, so that ours is the minimised form
+        assert problem.best <= -theirs.optimal_value and problem.worst == -theirs.worst_feasible_value
+
+
+@pytest.mark.parametrize("name", metric_problem_names("constrained"))
+def test_the_best_value_is_attained_at_a_feasible_point(name: str) -> None:
+    import json
+    from importlib import resources
+
+    stored = json.loads(resources.files("ccgbo.bench.problems").joinpath("best_metrics.json").read_text())
+    problem = get_metric_problem(name)
+    optimizers = THEIRS[name]()._optimizers
+    where = stored[name]["point"] if name in stored else optimizers[0]
+    value, *excess = problem.values(np.array([where]))[0]
+    assert value == pytest.approx(problem.best, rel=1e-5) and max(excess) <= 0.0
+
+
+def test_no_metric_problem_is_both_chosen_on_and_reported_on() -> None:
+    for kind in ("constrained", "pareto"):
+        assert not set(METRIC_GROUPS[f"{kind}_choosing"]) & set(METRIC_GROUPS[f"{kind}_reporting"])
+        choosing, reporting = load_experiment(f"{kind}_choosing"), load_experiment(kind)
+        assert set(choosing.problems) == set(METRIC_GROUPS[f"{kind}_choosing"])
+        assert set(reporting.problems) == set(METRIC_GROUPS[f"{kind}_reporting"])
+        assert not {c.seed for c in choosing.cells()} & {c.seed for c in reporting.cells()}
+        assert min(choosing.seeds, reporting.seeds) >= 10
+
+
+def test_an_unknown_problem_and_a_point_outside_are_refused() -> None:
+    with pytest.raises(SettingError, match="name must be one of"):
+        get_metric_problem("Hartmann6")
+    with pytest.raises(Exception, match="x1"):
+        get_metric_problem("Gramacy2")({"x1": 1.5, "x2": 0.5})
+
+
+# -- what counts
+
+
+def test_an_infeasible_point_counts_as_the_worst_feasible_value() -> None:
+    problem = get_metric_problem("Gramacy2")
+    rows = np.array([[0.5, 0.1, -1.0], [1.2, -0.1, 0.0], [9.0, -1.0, -1.0]])  # infeasible, feasible, beyond the worst
+    worst = problem.worst - problem.best
+    assert regrets(problem, rows) == pytest.approx([worst, 1.2 - problem.best, worst])
+
+
+def test_hypervolume_counts_feasible_points_below_the_reference_and_never_falls() -> None:
+    Y = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [5.0, 0.5], [2.5, 2.5], [0.5, 0.5], [1.5, 1.5]])
+    feasible = [True, True, True, True, True, False, True]
+    reference = np.array([4.0, 4.0])
+    assert hypervolumes(Y, feasible, reference) == pytest.approx([3.0, 5.0, 6.0, 6.0, 6.0, 6.0, 7.25])
+
+
+def test_the_whole_front_has_the_largest_hypervolume() -> None:
+    """ZDT1: f1 = 1 - sqrt(f0) at x2 = ... = x6 = 0."""
+    problem = get_metric_problem("ZDT1_6x2")
+    X = np.zeros((400, 6))
+    X[:, 0] = np.linspace(0.0, 1.0, 400) ** 2
+    left = regrets(problem, problem.values(X))[-1]
+    assert 0.0 < left < 2e-3 and math.isclose(problem.best, 120.0 + 2.0 / 3.0)
