@@ -22,41 +22,57 @@ def in_user_units(model: Model, mean: float, std: float, sign: float) -> tuple[f
     return sign * float(value[0]), float(deviation[0])
 
 
-def explain_choice(state: State, proposal: Proposal, history: History) -> Explanation:
-    """Everything that made the chosen point the best."""
-    assert proposal.chosen is not None
-    model, sign = state.model, history.sign
-    f = state.space.features(proposal.chosen[None, :])
-    mean, std = (float(v[0]) for v in model.posterior.predict(f))
-    user_mean, user_std = in_user_units(model, mean, std, sign)
-    credit, optima, scores = proposal.credit, proposal.optima, proposal.scores
-    total = float(np.prod([factor(f)[0] for factor in proposal.factors if factor is not None]))
-    return Explanation(
-        reason="suggested by the model",
-        t=state.t,
-        acquisition=type(proposal.acquisition).__name__,
-        mean=user_mean,
-        std=user_std,
-        base=float(proposal.base(f)[0]),
-        weight=1.0 if credit is None else float(credit.weight(f)[0]),
-        factor=total,
-        proxy=None if optima is None else in_user_units(model, optima.z, 0.0, sign)[0],
-        neighbours=() if scores is None else _neighbours(f, history, state, scores),
-    )
+def explain_choices(
+    state: State,
+    proposal: Proposal,
+    U: Array,  # (r, d) points that were chosen together
+    history: History,
+) -> list[Explanation]:
+    """Everything that made each of the chosen points a good one."""
+    model, sign, F = state.model, history.sign, state.space.features(U)
+    credit, optima = proposal.credit, proposal.optima
+    total = np.ones(len(F))
+    for factor in proposal.factors:
+        total *= 1.0 if factor is None else factor(F)
+    mean, std = model.posterior.predict(F)
+    base, weight = proposal.base(F), np.ones(len(F)) if credit is None else credit.weight(F)
+    proxy = None if optima is None else in_user_units(model, optima.z, 0.0, sign)[0]
+    near = [()] * len(F) if proposal.scores is None else _neighbours(F, history, state, proposal.scores)
+    explanations = []
+    for i in range(len(F)):
+        user_mean, user_std = in_user_units(model, float(mean[i]), float(std[i]), sign)
+        explanations.append(
+            Explanation(
+                reason="suggested by the model",
+                t=state.t,
+                acquisition=type(proposal.acquisition).__name__,
+                mean=user_mean,
+                std=user_std,
+                base=float(base[i]),
+                weight=float(weight[i]),
+                factor=float(total[i]),
+                proxy=proxy,
+                neighbours=near[i],
+            )
+        )
+    return explanations
 
 
-def _neighbours(f: Array, history: History, state: State, scores: Scores) -> tuple[Neighbour, ...]:
+def _neighbours(F: Array, history: History, state: State, scores: Scores) -> list[tuple[Neighbour, ...]]:
+    """The nearest observations to each of the points, with their credit."""
     model, credit = state.model, state.settings.credit
     metric = plain_metric(model.posterior) if credit.field == "knn" else model.posterior.metric
-    distance = np.sqrt(metric.between(f, model.posterior.X)[0])
-    return tuple(
-        Neighbour(
-            trial_id=history.observed(model.rows[i]).id,
-            distance=float(distance[i]),
-            credit=float(scores.credit[i]),
+    return [
+        tuple(
+            Neighbour(
+                trial_id=history.observed(model.rows[i]).id,
+                distance=float(distance[i]),
+                credit=float(scores.credit[i]),
+            )
+            for i in np.argsort(distance, kind="stable")[: credit.n_neighbours]
         )
-        for i in np.argsort(distance, kind="stable")[: credit.n_neighbours]
-    )
+        for distance in np.sqrt(metric.between(F, model.posterior.X))
+    ]
 
 
 def credit_rows(trials: Sequence[Trial], scores: Scores) -> Credits:
