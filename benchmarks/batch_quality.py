@@ -1,9 +1,9 @@
 """Batches of 16, 64 and 256 points: at once, one by one, by Thompson sampling and by BoTorch's joint qLogEI.
 
-    python benchmarks/batch_quality.py                            the reported problems, all to results/batch_quality.json
+    python benchmarks/batch_quality.py                   the reported problems, to results/batch_quality.json
     python benchmarks/batch_quality.py --set choosing --first 1000 --out -
-    python benchmarks/batch_quality.py --quick --out -            one tiny problem of each kind, a minute
-    python benchmarks/batch_quality.py --time                     ask(256) at n = 500, at once and one by one
+    python benchmarks/batch_quality.py --quick --out -   one small problem, seconds
+    python benchmarks/batch_quality.py --time            ask(256) at n = 500, at once and one by one
 
     one by one   every point is searched with all earlier ones pending: tuning batch_at_once=None
     at once      rounds of about sqrt(q) points, see ccgbo.engine.batch

@@ -33,7 +33,7 @@ from ccgbo.tuning import EngineTuning
 
 POOL = 8  # candidates in the pool for each point that is chosen of it
 LEAST_POOL = 64
-CLOUD = 8  # candidates around the refined starts for each point of the round
+CLOUD = 2  # candidates around the refined starts for each point of the round
 REACH = 0.2  # of the diameter: how far points go together where the surrogate does not say
 LEAST = 1e-12  # of a variance: what is left of it cannot be told from nothing below
 
