@@ -82,6 +82,12 @@ def uniform(opt: Optimizer, q: int, seed: int) -> Points:
 
 def joint_log_ei(opt: Optimizer, q: int, seed: int) -> Points:
     """BoTorch's own model and search, all q points at once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its imports, too
+        return [opt.space.decode(u) for u in _joint_log_ei(opt.data.U, opt.data.values, q, seed)]
+
+
+def _joint_log_ei(U: Any, values: Any, q: int, seed: int) -> Any:  # (n, d), (n,) -> (q, d)
     import torch
     from botorch.acquisition.logei import qLogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
@@ -92,18 +98,14 @@ def joint_log_ei(opt: Optimizer, q: int, seed: int) -> Points:
 
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    X, y = torch.tensor(opt.data.U), torch.tensor(opt.data.values)[:, None]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = SingleTaskGP(X, (y - y.mean()) / y.std())
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        sampler = SobolQMCNormalSampler(torch.Size([128]), seed=seed)
-        best = model.posterior(X).mean.max()
-        acquisition = qLogExpectedImprovement(model, best_f=best, sampler=sampler)
-        bounds = torch.tensor([[0.0] * X.shape[1], [1.0] * X.shape[1]], dtype=torch.double)
-        options = {"maxiter": 100, "batch_limit": 2}
-        x, _ = optimize_acqf(acquisition, bounds, q=q, num_restarts=2, raw_samples=32, options=options)
-    return [opt.space.decode(u) for u in x.numpy()]
+    X, y = torch.tensor(U), torch.tensor(values)[:, None]
+    model = SingleTaskGP(X, (y - y.mean()) / y.std())
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    sampler = SobolQMCNormalSampler(torch.Size([128]), seed=seed)
+    acquisition = qLogExpectedImprovement(model, best_f=model.posterior(X).mean.max(), sampler=sampler)
+    bounds = torch.tensor([[0.0] * X.shape[1], [1.0] * X.shape[1]], dtype=torch.double)
+    x, _ = optimize_acqf(acquisition, bounds, q=q, num_restarts=2, raw_samples=32, options={"maxiter": 100})
+    return x.numpy()
 
 
 METHODS: dict[str, tuple[Ask, dict[str, Any]]] = {

@@ -148,7 +148,7 @@ def summary(cluster: Cluster, workers: int, group: int, minutes: float, first: i
         "hours": round(end / 3600.0, 3),
         "needed_per_second": round(workers / mean, 3),
         "available_per_second": round(rate, 2),
-        "server_load": round((spent["ask"] + spent["tell"]) / end, 3),
+        "server_load": float(f"{(spent['ask'] + spent['tell']) / end:.3g}"),
         "ask_seconds": round(spent["ask"], 2),
         "tell_seconds": round(spent["tell"], 2),
         "slowest_ask": round(max(s for _, s in cluster.answers), 2),
