@@ -14,7 +14,7 @@
 Every method sees the same initial design for a seed; a batch is told before the next is asked. Noise-free simple
 regret after each batch; printed is its mean over the batches relative to one by one, as the geometric mean over
 problems of paired ratios with a 95 % interval over seeds: below 1 is better than one by one. A ten-thousandth of the
-regret of the design is added to both sides.
+regret of the design is added to both sides. What the file has already is not run again.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ import argparse
 import json
 import os
 import platform
-import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ SETS = {
     "choosing": ("StyblinskiTang4", "Ackley5", "GPDraw4", "Hartmann6"),
     "reporting": ("Shekel4", "Colville4", "OTLCircuit6", "Borehole8"),
 }
-BATCHES = {16: 6, 64: 3, 256: 2}  # how many are asked of each size
+BATCHES = {16: 4, 64: 3, 256: 2}  # how many are asked of each size
 JOINT_UP_TO = 64  # q of qLogEI: at 256 one search over 256 d numbers takes minutes
 Points = list[dict[str, Any]]
 Ask = Callable[[Optimizer, int, int], Points]  # the optimizer with all that was told, q, a seed
@@ -104,7 +103,7 @@ def _joint_log_ei(U: Any, values: Any, q: int, seed: int) -> Any:  # (n, d), (n,
     sampler = SobolQMCNormalSampler(torch.Size([128]), seed=seed)
     acquisition = qLogExpectedImprovement(model, best_f=model.posterior(X).mean.max(), sampler=sampler)
     bounds = torch.tensor([[0.0] * X.shape[1], [1.0] * X.shape[1]], dtype=torch.double)
-    x, _ = optimize_acqf(acquisition, bounds, q=q, num_restarts=2, raw_samples=32, options={"maxiter": 100})
+    x, _ = optimize_acqf(acquisition, bounds, q=q, num_restarts=2, raw_samples=32, options={"maxiter": 50})
     return x.numpy()
 
 
@@ -215,25 +214,45 @@ def main() -> None:
         return
     if options.quick:
         options.problems, options.q, options.seeds, options.joint_seeds = ["Branin2"], [16], 2, 1
-    rows: list[dict[str, Any]] = []
-    for q in options.q:
-        for problem_name in options.problems or SETS[options.set]:
-            for method in options.methods:
-                if method == "qLogEI" and q > JOINT_UP_TO:
-                    continue
-                seeds = min(options.joint_seeds, options.seeds) if method == "qLogEI" else options.seeds
-                for seed in range(options.first, options.first + seeds):
-                    batches = 1 if options.quick else BATCHES.get(q, 2)
-                    rows.append(run(get_problem(problem_name, seed), method, q, seed, batches))
-            print(f"q = {q}, {problem_name}", file=sys.stderr, flush=True)
-    versions = {name: version(name) for name in ("numpy", "scipy", "botorch", "torch")}
-    versions = {"python": platform.python_version(), **versions}
-    print(f"seeds {options.first} to {options.first + options.seeds - 1}, {versions}")
+    out = None if options.out == "-" else Path(options.out)
+    rows = read(out)
+    done = {(r["problem"], r["method"], r["q"], r["seed"]) for r in rows}
+    for q, problem_name, method, seed in planned(options):
+        if (problem_name, method, q, seed) not in done:
+            batches = 1 if options.quick else BATCHES.get(q, 2)
+            rows.append(run(get_problem(problem_name, seed), method, q, seed, batches))
+            write(out, rows)
+    print(f"{len(rows)} rows, {versions()}")
     show(rows)
-    if options.out != "-":
+
+
+def planned(options: argparse.Namespace) -> Iterator[tuple[int, str, str, int]]:
+    """Sizes, problems, methods and seeds, seed by seed, so that what was interrupted is still paired."""
+    for q in options.q:
+        for seed in range(options.first, options.first + options.seeds):
+            for problem_name in options.problems or SETS[options.set]:
+                for method in options.methods:
+                    joint = method == "qLogEI"
+                    if not joint or (q <= JOINT_UP_TO and seed < options.first + options.joint_seeds):
+                        yield q, problem_name, method, seed
+
+
+def read(path: Path | None) -> list[dict[str, Any]]:
+    if path is None or not path.exists():
+        return []
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return rows
+
+
+def write(path: Path | None, rows: list[dict[str, Any]]) -> None:
+    if path is not None:
+        head = json.dumps({"versions": versions(), "batches": BATCHES})[:-1]
         lines = ",\n".join("  " + json.dumps(row) for row in rows)
-        head = json.dumps({"versions": versions, "batches": BATCHES})[:-1]
-        Path(options.out).write_text(f'{head}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
+        path.write_text(f'{head}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {p: version(p) for p in ("numpy", "scipy", "botorch", "torch")}
 
 
 if __name__ == "__main__":

@@ -197,12 +197,12 @@ def draw(runs: Sequence[dict[str, Any]], path: str) -> None:
             hours, n, regret = np.array(r["trace"]).T
             label = f"{r['workers']:,}" + (f", {r['group']} at a time" if r["group"] > 1 else "")
             line = {"color": color, "label": label, "linestyle": "-" if r["group"] == 1 else "--"}
-            left.plot(hours, regret, **line)
+            left.plot(60.0 * hours, regret, **line)
             middle.plot(n, regret, **line)
             x = f"{r['workers']:,}\nby {r['group']}"
             right.plot(x, r["available_per_second"], "o", color=color, markersize=7)
             right.plot(x, r["needed_per_second"], "_", color=GREY, markersize=16, markeredgewidth=2.5)
-        left.set(xlabel="virtual hours", ylabel="simple regret", yscale="log", title="Against time")
+        left.set(xlabel="virtual minutes", ylabel="simple regret", yscale="log", xscale="log", title="Against time")
         middle.set(xlabel="evaluations", yscale="log", xscale="log", title="Against evaluations")
         right.set(yscale="log", xlabel="workers", title="Suggestions per second")
         right.plot([], [], "o", color="black", label="available")

@@ -281,3 +281,17 @@ def test_the_gate_of_credit_holds_for_a_batch() -> None:
     assert gated.settings.credit.credit_when == "base_mean_below_incumbent"
     trials: list[Trial] = gated.ask(16)
     assert {trial.explanation.weight for trial in trials[:4]} == {1.0}
+
+
+def test_a_model_that_is_sure_of_everything_still_gives_a_diverse_batch() -> None:
+    """Variances of the size of rounding errors must not blow up the thinning."""
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=0, n_initial=4, tuning={**AT_ONCE, "min_pending_distance": 0.0})
+    xs = np.linspace(0.0, 1.0, 60)
+    opt.tell_many([{"x": float(x)} for x in xs], [float(x - x**2) for x in xs])
+    batch = sorted(t.params["x"] for t in opt.ask(36))
+    assert len(set(batch)) == 36
+    state = opt.snapshot()
+    F = np.repeat(np.linspace(0.4, 0.6, 40), 2)[:, None]  # every point twice
+    with np.errstate(all="raise"):
+        rows = thin(covariance(state.model.posterior, F), np.zeros(80), F, np.zeros(1), 40)
+    assert len(np.unique(F[rows])) == 40

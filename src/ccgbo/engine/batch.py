@@ -35,7 +35,7 @@ POOL = 8  # candidates in the pool for each point that is chosen of it
 LEAST_POOL = 64
 CLOUD = 2  # candidates around the refined starts for each point of the round
 REACH = 0.2  # of the diameter: how far points go together where the surrogate does not say
-LEAST = 1e-12  # of a variance: what is left of it cannot be told from nothing below
+LEAST = 1e-9  # of a variance: what is left of it cannot be told from nothing below
 
 
 def round_size(q: int, tuning: EngineTuning) -> int:
@@ -125,11 +125,18 @@ def draw(log_quality: Array, k: int, rng: np.random.Generator) -> NDArray[np.int
 
 
 def covariance(posterior: Posterior, F: Array) -> Array:  # (m, p) -> (m, m)
-    """The posterior covariance of points; without a joint posterior, correlations that fall with the distance."""
+    """The posterior covariance of points; without a joint posterior, correlations that fall with the distance.
+
+    What rounding makes of a variance that is nearly zero is lifted to what can be told from nothing.
+    """
     if isinstance(posterior, JointPosterior):
-        return posterior.joint_with(F).predict(F)[2]
+        joint = posterior.joint_with(F)
+        K = joint.predict(F)[2]
+        K[np.diag_indices_from(K)] = np.maximum(K.diagonal(), 0.0) + joint.var_floor
+        return K
     std, r2 = posterior.predict(F)[1], posterior.metric.between(F, F)
-    return std[:, None] * std * np.exp(-0.5 * r2 / (REACH**2 * F.shape[1]))
+    fallen: Array = std[:, None] * std * np.exp(-0.5 * r2 / (REACH**2 * F.shape[1]))
+    return fallen
 
 
 def thin(K: Array, log_quality: Array, F: Array, radius: Array, size: int) -> NDArray[np.intp]:
@@ -137,15 +144,16 @@ def thin(K: Array, log_quality: Array, F: Array, radius: Array, size: int) -> ND
 
     (m, m), (m,), (m, p), (p,): no row lies within ``radius`` of another in every column.
     """
-    before = np.maximum(K.diagonal(), np.finfo(float).tiny)
+    before = K.diagonal()
     var, L = before.copy(), np.zeros((size, len(K)))  # L: the pivoted Cholesky factor, row by row
-    open_rows, chosen = np.ones(len(K), dtype=bool), []
+    open_rows, chosen = np.ones(len(K), dtype=bool), list[int]()
     while len(chosen) < size and open_rows.any():
         left = np.maximum(var / before, LEAST)
         i = int(np.where(open_rows, log_quality + np.log(left), -np.inf).argmax())
         j = len(chosen)
-        L[j] = (K[i] - L[:j, i] @ L[:j]) / math.sqrt(left[i] * before[i])
-        var -= L[j] ** 2
+        bound = np.sqrt(var)  # by Cauchy and Schwarz, which rounding must not break: the factor would blow up
+        L[j] = np.clip((K[i] - L[:j, i] @ L[:j]) / math.sqrt(left[i] * before[i]), -bound, bound)
+        var = np.maximum(var - L[j] ** 2, 0.0)
         chosen.append(i)
         open_rows &= (np.abs(F - F[i]) > radius).any(axis=1)
     return np.array(chosen, dtype=np.intp)
