@@ -207,10 +207,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--out", default=str(ROOT / "results" / "batch_quality.json"), help="a file, or - for none")
     parser.add_argument("--quick", action="store_true", help="Branin2, q = 16, one batch, two seeds")
+    parser.add_argument("--repeats", type=int, default=3, help="of --time")
     parser.add_argument("--time", action="store_true", help="only ask(256) at n = 500")
     options = parser.parse_args()
     if options.time:
-        speed(500, 256, 3)
+        speed(500, 256, options.repeats)
         return
     if options.quick:
         options.problems, options.q, options.seeds, options.joint_seeds = ["Branin2"], [16], 2, 1

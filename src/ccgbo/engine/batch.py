@@ -1,16 +1,17 @@
 """Many points from one step: drawn from the weighted acquisition, thinned for diversity.
 
-One by one, a batch of q points is q steps. From ``EngineTuning.batch_at_once`` points on it is about sqrt(q) *rounds*
-of about sqrt(q) points. A round is one step of the algorithm (candidates, credit, fantasies at all that is pending, the
-weighted acquisition, gradient ascent from the best candidates) that ends in several points instead of one:
+One by one, a batch of q points is q steps. From ``EngineTuning.batch_at_once`` points on it is a number of *rounds* in
+the order of sqrt(q), of as many points each. A round is one step of the algorithm (candidates, credit, fantasies at all
+that is pending, the weighted acquisition, gradient ascent from the best candidates) that ends in several points:
 
     candidates   those of the step, its refined starts, and a cloud around these
     drawn        a pool of them, without replacement, with probability in proportion to the weighted acquisition a
     thinned      greedily: the next is the largest  log a(x) + log (var(x | chosen) / var(x))
+    moved        some gradient steps up the weighted acquisition, as far as they keep their distance
 
-The last term is a pivoted Cholesky factorisation of the posterior covariance of the pool, the greedy maximum of a
-determinantal point process with quality a; the scheme is that of SOBER (Adachi et al. 2024, arXiv 2404.12219) with
-credit times acquisition as the sampling density. Points of a round share its fantasies and know of each other by the
+The variance that is left comes of a pivoted Cholesky factorisation of the pool's posterior covariance, the greedy
+maximum of a determinantal point process; the scheme is that of SOBER (Adachi et al. 2024, arXiv 2404.12219) with credit
+times acquisition as the sampling density. Points of a round share its fantasies and know of each other by the
 covariance alone; the next round sees them as pending. Round by round the schedule takes its next turn.
 
     m  pool, r  points of a round, p  feature columns
@@ -27,20 +28,22 @@ from numpy.typing import NDArray
 from ccgbo.acquisition import Codomain, as_schedule, trades_mean
 from ccgbo.arrays import Array
 from ccgbo.engine.proposal import Proposal, State, choose, incumbent, prepare, propose
-from ccgbo.engine.search import SMALL_GRID, local_candidates, refine_best
+from ccgbo.engine.search import SMALL_GRID, gradient_ascent, local_candidates, refine_best
 from ccgbo.surrogate.base import JointPosterior, Posterior
 from ccgbo.tuning import EngineTuning
 
+ROUND = 1.25  # points of a round for each root of the batch's: time falls with it, and so does what is seen as pending
 POOL = 8  # candidates in the pool for each point that is chosen of it
 LEAST_POOL = 64
 CLOUD = 2  # candidates around the refined starts for each point of the round
+STEPS = 10  # gradient steps of each point that was chosen
 REACH = 0.2  # of the diameter: how far points go together where the surrogate does not say
 LEAST = 1e-9  # of a variance: what is left of it cannot be told from nothing below
 
 
 def round_size(q: int, tuning: EngineTuning) -> int:
     """Points of each round of a batch of ``q``; 1 is one by one."""
-    return 1 if tuning.batch_at_once is None or q < tuning.batch_at_once else round(math.sqrt(q))
+    return 1 if tuning.batch_at_once is None or q < tuning.batch_at_once else round(ROUND * math.sqrt(q))
 
 
 def propose_many(state: State, size: int, rng: np.random.Generator) -> tuple[Proposal, Array]:  # (r, d), 1 <= r <= size
@@ -81,8 +84,26 @@ def choose_many(state: State, proposal: Proposal, size: int, rng: np.random.Gene
     drawn = draw(log_quality, max(POOL * size, LEAST_POOL), rng)
     U, F, log_quality = U[drawn], F[drawn], log_quality[drawn]
     radius = state.excluded.radius(len(state.pending) + size)
-    chosen: Array = U[thin(covariance(state.model.posterior, F), log_quality, F, radius, size)]
-    return chosen
+    chosen = thin(covariance(state.model.posterior, F), log_quality, F, radius, size)
+    return _climb(state, proposal, U[chosen], radius)
+
+
+def _climb(state: State, proposal: Proposal, U: Array, radius: Array) -> Array:  # (r, d) -> (r', d), r' <= r
+    """Each point after some gradient steps, as far as it still keeps its distance; else as it was; else left out."""
+    space = state.space
+    if not len(space.continuous) or space.grid_size_at_most(SMALL_GRID) or STEPS == 0:
+        return U
+    values, unit = proposal.weighted(space.features(U)), state.model.posterior.unit
+    ends, _ = gradient_ascent(proposal.weighted, space, U, values, STEPS, unit)
+    kept, taken = list[Array](), np.empty((0, space.p))
+    for pair in zip(ends, U, strict=True):
+        for u in pair:
+            f = space.features(u[None, :])
+            if (np.abs(taken - f) > radius).any(axis=1).all() and state.excluded.keeps_distance(f[0]):
+                kept.append(u)
+                taken = np.concatenate([taken, f])
+                break
+    return np.array(kept).reshape(len(kept), space.d)
 
 
 def _candidates(state: State, proposal: Proposal, size: int, rng: np.random.Generator) -> tuple[Array, Array]:

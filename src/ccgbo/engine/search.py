@@ -188,7 +188,7 @@ def _refine(
     for _ in range(rounds):
         before = values
         if len(space.continuous):
-            U, values = _gradient_ascent(acquisition, space, U, values, tuning.search_steps, unit)
+            U, values = gradient_ascent(acquisition, space, U, values, tuning.search_steps, unit)
         if len(space.discrete):
             U, values = _discrete_local_search(acquisition, space, U, values, good, rng)
         if np.all(values <= before):
@@ -196,7 +196,7 @@ def _refine(
     return U, values
 
 
-def _gradient_ascent(
+def gradient_ascent(
     acquisition: BoundAcquisition, space: Space, U: Array, values: Array, steps: int, unit: Array
 ) -> tuple[Array, Array]:
     """Gradient ascent over the active continuous coordinates; an infeasible end is drawn back towards its start."""
