@@ -91,7 +91,7 @@ def choose_many(state: State, proposal: Proposal, size: int, rng: np.random.Gene
 def _climb(state: State, proposal: Proposal, U: Array, radius: Array) -> Array:  # (r, d) -> (r', d), r' <= r
     """Each point after some gradient steps, as far as it still keeps its distance; else as it was; else left out."""
     space = state.space
-    if not len(space.continuous) or space.grid_size_at_most(SMALL_GRID) or STEPS == 0:
+    if not len(space.continuous) or space.grid_size_at_most(SMALL_GRID):
         return U
     values, unit = proposal.weighted(space.features(U)), state.model.posterior.unit
     ends, _ = gradient_ascent(proposal.weighted, space, U, values, STEPS, unit)
