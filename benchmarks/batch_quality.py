@@ -48,7 +48,6 @@ SETS = {
     "reporting": ("Shekel4", "Colville4", "OTLCircuit6", "Borehole8"),
 }
 BATCHES = {16: 4, 64: 3, 256: 2}  # how many are asked of each size
-JOINT_UP_TO = 64  # q of qLogEI: at 256 one search over 256 d numbers takes minutes
 Points = list[dict[str, Any]]
 Ask = Callable[[Optimizer, int, int], Points]  # the optimizer with all that was told, q, a seed
 
@@ -233,8 +232,7 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[int, str, str, int]]:
         for seed in range(options.first, options.first + options.seeds):
             for problem_name in options.problems or SETS[options.set]:
                 for method in options.methods:
-                    joint = method == "qLogEI"
-                    if not joint or (q <= JOINT_UP_TO and seed < options.first + options.joint_seeds):
+                    if method != "qLogEI" or seed < options.first + options.joint_seeds:
                         yield q, problem_name, method, seed
 
 
