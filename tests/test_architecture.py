@@ -10,14 +10,14 @@ import ccgbo
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
     "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "markup", "files", "log",
-    "plotting", "frames", "explanation", "influence", "diagnosis", "pareto", "metrics", "records", "metric_change", "result",
-    "space", "outcomes", "revisions", "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study",
-    "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
+    "plotting", "frames", "explanation", "influence", "diagnosis", "pareto", "metrics", "records", "metric_change",
+    "result", "space", "outcomes", "revisions", "tuning", "surrogate", "credit", "acquisition", "engine", "storage",
+    "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
-    "threads", "design", "search", "settings", "options", "settings_io", "metric_settings", "initial", "history",
-    "table", "model", "models", "state", "goals", "step", "metric_aim", "proposal", "explain", "recommend",
-    "influence", "reasons", "stopping", "diagnostics", "core", "reader", "editor", "optimizer",
+    "threads", "design", "moves", "search", "settings", "options", "settings_io", "metric_settings", "initial",
+    "history", "table", "model", "models", "state", "goals", "step", "metric_aim", "proposal", "batch", "explain",
+    "recommend", "influence", "reasons", "stopping", "diagnostics", "core", "reader", "editor", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

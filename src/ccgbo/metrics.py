@@ -109,6 +109,11 @@ class Metrics:
         return not self.constraints and tuple(self.objectives) == (VALUE,)
 
     @property
+    def simple(self) -> bool:
+        """One objective and no constraint, whether it has a name or not: what is sought is its optimum."""
+        return not self.constraints and len(self.objectives) == 1
+
+    @property
     def several(self) -> bool:
         """More than one objective: there is a front, and no best trial."""
         return len(self.objectives) > 1

@@ -48,3 +48,5 @@ class EngineTuning(Validated):
     """Gradient steps of the search from each start at most."""
     min_pending_distance: Annotated[float, AtLeast(0), Below(0.5)] = 0.05
     """Distance kept from points under evaluation, as a fraction of each range; less where there are many."""
+    batch_at_once: Annotated[int, AtLeast(2)] | None = 64
+    """Points from which on ``ask(n)`` draws a batch in some sqrt(n) rounds; below, and with None, one by one."""

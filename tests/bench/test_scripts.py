@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from ccgbo import Optimizer
 from ccgbo.bench.problems import get_problem
 from ccgbo.bench.problems.lasso import cross_validated
 
@@ -81,3 +83,56 @@ def test_suggestions_with_several_metrics_are_timed_side_by_side(
     assert shown.count("| optuna-tpe |") == 2 and "DTLZ2_6x2" in shown and "two constraints" in shown
     values = speed.two_constraints()(dict.fromkeys(speed.two_constraints().space, 0.5))
     assert values["c0"] == pytest.approx(np.sqrt(1.5) - 1.0) and values["c1"] == pytest.approx(0.5)
+
+
+def run_main(module: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", [module.__name__, *arguments])
+    module.main()
+
+
+def test_a_simulated_cluster_evaluates_all_it_wants_and_says_what_was_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster, out = script("simulate_cluster", monkeypatch), tmp_path / "cluster.json"
+    run_main(cluster, monkeypatch, "--quick", "--out", str(out))
+    shown, runs = capsys.readouterr().out, json.loads(out.read_text())["runs"]
+    assert "seed 0" in shown and "'numpy'" in shown and "| 70:64 | 140 |" in shown
+    assert [(r["workers"], r["group"], r["evaluations"]) for r in runs] == [
+        (8, 1, 16), (8, 4, 16), (70, 1, 140), (70, 64, 140),
+    ]  # fmt: skip
+    for r in runs:
+        hours, n, regret = zip(*r["trace"], strict=True)
+        assert list(hours) == sorted(hours) and n[-1] == r["evaluations"]
+        assert list(regret) == sorted(regret, reverse=True) and regret[-1] == r["regret"] >= 0.0
+        assert r["store"] == "sqlite" and r["ask_seconds"] > 0.0 and 0.0 < r["server_load"] < 1.0
+    assert runs[3]["mean_wait_seconds"] > runs[2]["mean_wait_seconds"]  # who waits for 63 others waits longer
+    run_main(cluster, monkeypatch, "--out", str(out), "--figure", str(tmp_path / "scale.png"))
+    assert (tmp_path / "scale.png").stat().st_size > 10_000
+
+
+def test_a_slow_suggester_makes_the_workers_of_a_cluster_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = script("simulate_cluster", monkeypatch)
+    problem = get_problem("Branin2")
+
+    def waiting(minutes: float) -> tuple[float, float]:
+        source = Optimizer(problem.space, seed=0)
+        found = cluster.simulate(problem, source, 6, 1, 24, minutes=minutes, cpu=60.0, seed=0)
+        return found["mean_wait_seconds"], found["server_load"]
+
+    (short, busy), (_, idle) = waiting(1e-5), waiting(10.0)
+    assert busy > 0.5 > 0.01 > idle  # evaluations of a millisecond wait for suggestions, those of minutes do not
+    assert short >= 0.0
+
+
+def test_batches_are_compared_with_those_of_others_over_the_same_seeds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    quality, out = script("batch_quality", monkeypatch), tmp_path / "batch.json"
+    run_main(quality, monkeypatch, "--quick", "--out", str(out))
+    shown, rows = capsys.readouterr().out, json.loads(out.read_text())["rows"]
+    assert "| one by one | 1.00 [1.00, 1.00] |" in shown and "q = 16, qLogEI: Branin2" in shown
+    assert {r["method"] for r in rows} == set(quality.METHODS)
+    starts = {(r["seed"], r["regret"][0]) for r in rows}
+    assert len(starts) == 2  # of two seeds, each the same for every method
+    quality.speed(40, 20, 1)
+    assert "ask(20) at n = 40: one by one" in capsys.readouterr().out

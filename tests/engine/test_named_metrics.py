@@ -283,13 +283,13 @@ def test_mixed_and_conditional_spaces_with_failures_take_metrics() -> None:
     assert len(opt.pareto_front()) >= 1
 
 
-def test_one_named_objective_without_constraints_suggests_as_a_plain_one_with_the_same_acquisition() -> None:
+def test_one_named_objective_without_constraints_is_suggested_for_as_one_without_a_name() -> None:
     def f(p: dict[str, Any]) -> float:
         return -((p["x"] - 0.3) ** 2) - p["y"]
 
-    named = played(lambda p: {"f": f(p)}, 12, objective="f", acquisition="logei", credit=False)
-    plain = played(f, 12, acquisition="logei", credit=False)
+    named, plain = played(lambda p: {"f": f(p)}, 12, objective="f"), played(f, 12)
     assert [t.params for t in named.trials] == [t.params for t in plain.trials]
+    assert named.expected_gain() == plain.expected_gain()
 
 
 def test_each_metric_has_a_diagnosis_of_its_own() -> None:

@@ -71,7 +71,7 @@ class OptimizerCore(BestTrial):
             t=self._iteration,
             models=models,
             placed=h.data().U,
-            goals=None if self.metrics.plain else Goals(self.metrics, models, h.measured()),
+            goals=None if self.metrics.simple else Goals(self.metrics, models, h.measured()),
             pending=h.features("pending"),
             failed=h.features("failed"),
             excluded=self._excluded(),

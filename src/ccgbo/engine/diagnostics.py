@@ -41,7 +41,7 @@ NO_BETTER = 0.05  # R²
 
 def diagnose(state: State, history: History, rng: np.random.Generator, metric: str | None = None) -> Diagnosis:
     """Whether to believe the model of the objective, or of another metric, and whether to stop."""
-    name, plain = metric or history.metrics.objective, history.metrics.plain
+    name, plain = metric or history.metrics.objective, history.metrics.simple
     if not plain:  # the metric by itself, as if it were all that is measured
         state = replace(state, models={VALUE: state.models[name]}, goals=None, placed=history.data(name).U)
     model, posterior, sign = state.model, state.model.posterior, history.metrics.sign(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,67 +35,65 @@ def scored_trials(state: State, history: History) -> list[Trial]:
     return [history.trials[i] for i in history.complete]
 
 
-def explain_choice(state: State, proposal: Proposal, history: History) -> Explanation:
-    """Everything that made the chosen point the best."""
-    assert proposal.chosen is not None
-    if state.goals is not None:
-        return _explain_metrics(state, state.goals, proposal, history)
-    model, sign = state.model, history.sign
-    f = state.space.features(proposal.chosen[None, :])
-    mean, std = (float(v[0]) for v in model.posterior.predict(f))
-    user_mean, user_std = in_user_units(model, mean, std, sign)
-    credit, optima, scores = proposal.credit, proposal.optima, proposal.scores
-    total = float(np.prod([factor(f)[0] for factor in proposal.factors if factor is not None]))
-    return Explanation(
-        reason="suggested by the model",
-        t=state.t,
-        acquisition=type(proposal.acquisition).__name__,
-        mean=user_mean,
-        std=user_std,
-        base=float(proposal.base(f)[0]),
-        weight=1.0 if credit is None else float(credit.weight(f)[0]),
-        factor=total,
-        proxy=None if optima is None else in_user_units(model, optima.z, 0.0, sign)[0],
-        neighbours=() if scores is None else _neighbours(f, history, state, scores),
-    )
+def explain_choices(
+    state: State,
+    proposal: Proposal,
+    U: Array,  # (r, d) points that were chosen together
+    history: History,
+) -> list[Explanation]:
+    """Everything that made each of the chosen points a good one."""
+    F, credit = state.space.features(U), proposal.credit
+    total = np.ones(len(F))
+    for factor in proposal.factors:
+        total *= 1.0 if factor is None else factor(F)
+    base, weight = proposal.base(F), np.ones(len(F)) if credit is None else credit.weight(F)
+    near = [()] * len(F) if proposal.scores is None else _neighbours(F, history, state, proposal.scores)
+    expected = _expected(state, proposal, F, history) if state.goals is None else _by_metric(state.goals, proposal, F)
+    return [
+        Explanation(
+            reason="suggested by the model",
+            t=state.t,
+            acquisition=type(proposal.acquisition).__name__,
+            base=float(base[i]),
+            weight=float(weight[i]),
+            factor=float(total[i]),
+            neighbours=near[i],
+            **expected[i],
+        )
+        for i in range(len(F))
+    ]
 
 
-def _explain_metrics(state: State, goals: Goals, proposal: Proposal, history: History) -> Explanation:
-    """The same where metrics have names: what each is expected to be, and which of them decided."""
-    assert proposal.chosen is not None
-    f = state.space.features(proposal.chosen[None, :])
-    beliefs = {name: goals.models[name].posterior.predict(f) for name in _needed(goals)}
-    said = {
-        name: in_user_units(goals.models[name], mean[0], std[0], goals.metrics.sign(name))
-        for name, (mean, std) in beliefs.items()
-    }
-    kept = {name: float(log_within(*beliefs[name], *goals.bounds(name))[0][0]) for name in goals.bounded}
-    credit, scores, z = proposal.credit, proposal.scores, math.nan if proposal.scores is None else proposal.scores.z
-    objective = goals.metrics.objective
-    mean, std = said.get(objective, (None, None))
-    return Explanation(
-        reason="suggested by the model",
-        t=state.t,
-        acquisition=type(proposal.acquisition).__name__,
-        mean=mean,
-        std=std,
-        base=float(proposal.base(f)[0]),
-        weight=1.0 if credit is None else float(credit.weight(f)[0]),
-        factor=float(np.prod([factor(f)[0] for factor in proposal.factors if factor is not None])),
-        proxy=None
-        if math.isnan(z)
-        else in_user_units(goals.models[objective], z, 0.0, goals.metrics.sign(objective))[0],
-        neighbours=() if scores is None else _neighbours(f, history, state, scores),
-        metrics=said,
-        feasibility=math.exp(sum(kept.values())) if goals.metrics.constraints else None,
-        decided_by=_decided(goals, proposal, f, kept),
-    )
+def _expected(state: State, proposal: Proposal, F: Array, history: History) -> list[dict[str, Any]]:
+    """What the objective is expected to be at each point, and at the optimum."""
+    model, sign, optima = state.model, history.sign, proposal.optima
+    mean, std = model.posterior.predict(F)
+    proxy = None if optima is None else in_user_units(model, optima.z, 0.0, sign)[0]
+    pairs = [in_user_units(model, float(m), float(s), sign) for m, s in zip(mean, std, strict=True)]
+    return [{"mean": m, "std": s, "proxy": proxy} for m, s in pairs]
 
 
-def _needed(goals: Goals) -> list[str]:
-    """The metrics that a step looks at: while nothing is feasible, only those that must become so."""
-    names = [*(goals.metrics.objectives if goals.feasible.any() else ()), *goals.bounded]
-    return list(dict.fromkeys(names))
+def _by_metric(goals: Goals, proposal: Proposal, F: Array) -> list[dict[str, Any]]:
+    """What each metric is expected to be at each point, and which of them decided.
+
+    While nothing is feasible only the metrics that must become so are looked at.
+    """
+    names = dict.fromkeys([*(goals.metrics.objectives if goals.feasible.any() else ()), *goals.bounded])
+    beliefs = {name: goals.models[name].posterior.predict(F) for name in names}
+    kept = {name: log_within(*beliefs[name], *goals.bounds(name))[0] for name in goals.bounded}
+    objective, sign = goals.metrics.objective, goals.metrics.sign
+    z = math.nan if proposal.scores is None else proposal.scores.z
+    proxy = None if math.isnan(z) else in_user_units(goals.models[objective], z, 0.0, sign(objective))[0]
+    out = []
+    for i in range(len(F)):
+        said = {n: in_user_units(goals.models[n], m[i], s[i], sign(n)) for n, (m, s) in beliefs.items()}
+        mean, std = said.get(objective, (None, None))
+        chances = {name: float(logs[i]) for name, logs in kept.items()}
+        feasibility = math.exp(sum(chances.values())) if goals.metrics.constraints else None
+        decided = _decided(goals, proposal, F[i : i + 1], chances)
+        expected = {"mean": mean, "std": std, "proxy": proxy, "metrics": said}
+        out.append({**expected, "feasibility": feasibility, "decided_by": decided})
+    return out
 
 
 def _decided(goals: Goals, proposal: Proposal, f: Array, kept: Mapping[str, float]) -> str:
@@ -106,19 +105,17 @@ def _decided(goals: Goals, proposal: Proposal, f: Array, kept: Mapping[str, floa
     return goals.metrics.objective
 
 
-def _neighbours(f: Array, history: History, state: State, scores: Scores) -> tuple[Neighbour, ...]:
-    credit, places = state.settings.credit, aim_of(state).places()
-    trials = scored_trials(state, history)
+def _neighbours(F: Array, history: History, state: State, scores: Scores) -> list[tuple[Neighbour, ...]]:
+    """The nearest observations to each of the points, with their credit."""
+    credit, places, trials = state.settings.credit, aim_of(state).places(), scored_trials(state, history)
     metric = plain_metric(places) if credit.field == "knn" else places.metric
-    distance = np.sqrt(metric.between(f, places.X)[0])
-    return tuple(
-        Neighbour(
-            trial_id=trials[i].id,
-            distance=float(distance[i]),
-            credit=float(scores.credit[i]),
+    return [
+        tuple(
+            Neighbour(trial_id=trials[i].id, distance=float(distance[i]), credit=float(scores.credit[i]))
+            for i in np.argsort(distance, kind="stable")[: credit.n_neighbours]
         )
-        for i in np.argsort(distance, kind="stable")[: credit.n_neighbours]
-    )
+        for distance in np.sqrt(metric.between(F, places.X))
+    ]
 
 
 def credit_rows(trials: Sequence[Trial], scores: Scores, goals: Goals | None = None) -> Credits:

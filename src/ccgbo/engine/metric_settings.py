@@ -18,20 +18,18 @@ from ccgbo.metrics import Metrics
 def suited_to_metrics(settings: Settings, metrics: Metrics, given: Collection[str]) -> Settings:
     """The settings in force for these metrics; ``given`` are the settings that the user named.
 
-    Credit weighs the search for a feasible optimum as it weighs any LogEI. Of a front it was not worth its time, and is
-    off unless it is asked for (docs/lab/metrics.md).
+    Credit was not worth its time there, for a feasible optimum as for a front, and is off unless it is asked for
+    (docs/lab/metrics.md).
     """
-    if metrics.plain:
+    if metrics.simple:
         _refuse(settings.acquisition, several=False)
         return settings
     if settings.credit.field == "smooth":
         raise SettingError("CreditSettings.field must be 'knn' or 'knn-scaled' for named metrics, got 'smooth'.")
     preset = "acquisition" not in given and settings.acquisition in (default_acquisition(), MANY.acquisition)
-    if preset and metrics.several:
+    if preset and (metrics.several or settings.acquisition == default_acquisition()):
         credit = _open(settings) if "credit" in given else replace(settings.credit, strength=0.0)
-        return replace(settings, acquisition=EHVI(), credit=credit).in_force()
-    if preset and settings.acquisition == default_acquisition():
-        return replace(settings, acquisition=LogEI(), credit=_open(settings)).in_force()
+        return replace(settings, acquisition=EHVI() if metrics.several else LogEI(), credit=credit).in_force()
     _refuse(settings.acquisition, several=metrics.several)
     return settings
 

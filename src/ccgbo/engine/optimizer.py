@@ -13,14 +13,14 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from ccgbo.acquisition.factors import UserPrior
+from ccgbo.engine.batch import propose_many, round_size
 from ccgbo.engine.editor import OptimizerEditor, moved_by
-from ccgbo.engine.explain import explain_choice
+from ccgbo.engine.explain import explain_choices
 from ccgbo.engine.history import History
 from ccgbo.engine.initial import InitialDesign
 from ccgbo.engine.metric_settings import suited_to_metrics
 from ccgbo.engine.models import Models
 from ccgbo.engine.options import SettingsOptions, check_keywords
-from ccgbo.engine.proposal import propose
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.state import OptimizerState
 from ccgbo.engine.table import read_table
@@ -122,10 +122,11 @@ class Optimizer(OptimizerEditor):
         wanted = 1 if n is None else whole_number("n", n)
         space = self.space if fixed is None else self.space.restricted(fixed)
         trials: list[Trial] = []
+        size = round_size(wanted, self.settings.tuning)
         with blas_threads(self._threads), self._all_or_nothing():
             while len(trials) < wanted:
                 try:
-                    trials.append(self._from_queue(space) or self._suggest(space))
+                    trials += self._from_queue(space) or self._suggest(space, min(size, wanted - len(trials)))
                 except SpaceExhaustedError as error:
                     if not trials:
                         raise
@@ -134,27 +135,28 @@ class Optimizer(OptimizerEditor):
                     ) from None
         return trials[0] if n is None else trials
 
-    def _suggest(self, space: Space) -> Trial:
+    def _suggest(self, space: Space, size: int) -> list[Trial]:
+        """The next point of the initial design, or the next ``size`` points of the model at most."""
         design, h = InitialDesign(space, self.settings, self._design_seed), self._history
         counts = {"n_told": len(h.complete), "n_pending": len(h.features("pending")), "n_given": self._designed}
         if design.is_due(**counts) or (h.complete and not h.knows_objectives):
             u, self._designed = design.next_point(self._designed, self._excluded(), self._rng)
-            return h.add(space.decode(u), "design", Explanation(reason="initial design"))
+            return [h.add(space.decode(u), "design", Explanation(reason="initial design"))]
         state = self._state_of_step(space, commit=True)
-        proposal = propose(state, self._rng)
-        assert proposal.chosen is not None
-        self._iteration += 1
-        return h.add(space.decode(proposal.chosen), "model", explain_choice(state, proposal, h))
+        proposal, U = propose_many(state, size, self._rng)
+        self._iteration += len(U)
+        reasons = explain_choices(state, proposal, U, h)
+        return [h.add(space.decode(u), "model", why) for u, why in zip(U, reasons, strict=True)]
 
-    def _from_queue(self, space: Space) -> Trial | None:
+    def _from_queue(self, space: Space) -> list[Trial]:
         """The first in line that is still pending and has the values that are fixed."""
         for trial in [self._history.trials[i] for i in self._queue]:
             if trial.state == "pending" and not space.agrees(trial.params):
                 continue
             self._queue.remove(trial.id)
             if trial.state == "pending" and self._is_point(trial):
-                return trial
-        return None
+                return [trial]
+        return []
 
     def _is_point(self, trial: Trial) -> bool:
         """Whether an enqueued trial is still a point of the space, which may have been changed; else it is given up."""

@@ -154,7 +154,7 @@ class OptimizerReader(OptimizerCore):
             How many more evaluations.
         """
         more, state = whole_number("n", n), self.snapshot()
-        if not self.metrics.plain:
+        if not self.metrics.simple:
             return None
         with blas_threads(self._threads):
             gains = expected_gains(state, self.generator(), (more,))

@@ -65,11 +65,9 @@ def believed_front(state: State, history: History) -> list[Trial]:
 
 def require_plain(metrics: Metrics, what: str) -> None:
     """Refuse what is of one objective without outcome constraints only."""
-    if not metrics.plain:
+    if not metrics.simple:
         said = "; ".join(metrics.describe())
-        raise UnsupportedError(
-            f"{what} is for one objective without a name and without outcome constraints, got {said}."
-        )
+        raise UnsupportedError(f"{what} is for one objective without outcome constraints, got {said}.")
 
 
 def _inside(goals: Goals) -> NDArray[np.bool_]:

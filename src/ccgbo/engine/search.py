@@ -20,9 +20,10 @@ from scipy.spatial import cKDTree
 from ccgbo.acquisition.base import BoundAcquisition, value_and_gradient
 from ccgbo.arrays import Array
 from ccgbo.engine.design import shifted_sobol
+from ccgbo.engine.moves import SOME_CHOICES, single_moves
 from ccgbo.errors import SpaceExhaustedError
 from ccgbo.log import report_once
-from ccgbo.space import Categorical, Space
+from ccgbo.space import Space
 from ccgbo.space.feasible import walk_feasible
 from ccgbo.surrogate.ascent import ascend
 from ccgbo.tuning import EngineTuning
@@ -30,9 +31,6 @@ from ccgbo.tuning import EngineTuning
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
 FEW_COORDINATES = 20  # that a local candidate changes on average where there are many
-FULL_MOVES = 16  # a discrete parameter with up to this many values is tried at each of them
-FULL_CHOICES = 256  # a categorical with up to this many
-SOME_CHOICES = 32  # of a larger one: the choices of this many good candidates, and as many at random
 
 
 def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generator) -> Array:  # (m, d) snapped
@@ -74,12 +72,16 @@ class Excluded:
     def __init__(self, F: Array, space: Space, pending: Array | None = None, min_distance: float = 0.0) -> None:
         self._space, self._F = space, F  # (k, p) features, those of the pending ones included
         self._pending = np.empty((0, space.p)) if pending is None else pending
-        self._radius = space.tolerance.copy()
-        columns = space.continuous_columns
-        if len(columns) and len(self._pending):
-            self._radius[columns] = max(
-                min_distance * len(self._pending) ** (-1.0 / space.dimension), space.tolerance[columns[0]]
-            )
+        self._min_distance = min_distance
+        self._radius = self.radius(len(self._pending))
+
+    def radius(self, k: int) -> Array:  # (p,)
+        """Half-widths of the box that is kept free around each of ``k`` points under evaluation."""
+        radius, columns = self._space.tolerance.copy(), self._space.continuous_columns
+        if len(columns) and k:
+            least = self._space.tolerance[columns[0]]
+            radius[columns] = max(self._min_distance * k ** (-1.0 / self._space.dimension), least)
+        return radius
 
     def without(self, F: Array) -> Excluded:  # (g, p)
         """The same when some of the points were never evaluated; of equal ones the others stay."""
@@ -100,16 +102,23 @@ class Excluded:
         return self.is_new(f) and _away(f, self._pending, self._radius)
 
     def new_rows(self, F: Array) -> NDArray[np.bool_]:  # (m, p) -> (m,)
-        if not len(self._F):
-            return np.ones(len(F), dtype=bool)
-        # scaled by the tolerances, "in every column" is one ball of the maximum norm
-        tree = cKDTree(self._F / self._space.tolerance)
-        nearest = tree.query(F / self._space.tolerance, p=np.inf, distance_upper_bound=1.0)[0]
-        return np.isinf(nearest)  # type: ignore[no-any-return]
+        return _away_rows(F, self._F, self._space.tolerance)
+
+    def distant_rows(self, F: Array) -> NDArray[np.bool_]:  # (m, p) -> (m,)
+        """``keeps_distance`` of many points."""
+        return self.new_rows(F) & _away_rows(F, self._pending, self._radius)
 
 
 def _away(f: Array, F: Array, radius: Array) -> bool:  # (p,), (k, p), (p,)
     return not len(F) or bool((np.abs(F - f) > radius).any(axis=1).all())
+
+
+def _away_rows(F: Array, others: Array, radius: Array) -> NDArray[np.bool_]:  # (m, p), (k, p), (p,) -> (m,)
+    if not len(others):
+        return np.ones(len(F), dtype=bool)
+    # scaled by the radius, "in every column" is one ball of the maximum norm
+    nearest = cKDTree(others / radius).query(F / radius, p=np.inf, distance_upper_bound=1.0)[0]
+    return np.isinf(nearest)  # type: ignore[no-any-return]
 
 
 def optimize_acquisition(
@@ -127,9 +136,7 @@ def optimize_acquisition(
     values = _finite(values)
     order = np.argsort(-values, kind="stable")
     if tuning.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
-        starts = order[: tuning.n_starts]
-        good = U[order[:SOME_CHOICES]]
-        refined, refined_values = _refine(acquisition, space, U[starts], values[starts], good, tuning, unit, rng)
+        refined, refined_values = refine_best(acquisition, space, U, values, tuning, unit=unit, rng=rng)
         U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
         order = np.argsort(-values, kind="stable")
     for allowed in (excluded.keeps_distance, excluded.is_new):
@@ -138,6 +145,22 @@ def optimize_acquisition(
                 result: Array = U[i]
                 return result
     return any_new(U[order], space, excluded, rng)
+
+
+def refine_best(
+    acquisition: BoundAcquisition,
+    space: Space,
+    U: Array,  # (m, d)
+    values: Array,  # (m,) finite
+    tuning: EngineTuning,
+    *,
+    unit: Array,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:  # (n_starts, d), (n_starts,)
+    """The best candidates, each moved to a local maximum of the acquisition."""
+    order = np.argsort(-values, kind="stable")
+    starts, good = order[: tuning.n_starts], U[order[:SOME_CHOICES]]
+    return _refine(acquisition, space, U[starts], values[starts], good, tuning, unit, rng)
 
 
 def _finite(values: Array) -> Array:
@@ -165,7 +188,7 @@ def _refine(
     for _ in range(rounds):
         before = values
         if len(space.continuous):
-            U, values = _gradient_ascent(acquisition, space, U, values, tuning.search_steps, unit)
+            U, values = gradient_ascent(acquisition, space, U, values, tuning.search_steps, unit)
         if len(space.discrete):
             U, values = _discrete_local_search(acquisition, space, U, values, good, rng)
         if np.all(values <= before):
@@ -173,7 +196,7 @@ def _refine(
     return U, values
 
 
-def _gradient_ascent(
+def gradient_ascent(
     acquisition: BoundAcquisition, space: Space, U: Array, values: Array, steps: int, unit: Array
 ) -> tuple[Array, Array]:
     """Gradient ascent over the active continuous coordinates; an infeasible end is drawn back towards its start."""
@@ -227,7 +250,7 @@ def _discrete_local_search(
     U, values = U.copy(), values.copy()
     for i in range(len(U)):
         for _ in range(most):
-            moves = _neighbours(space, U[i], good, rng)
+            moves = single_moves(space, U[i], good, rng)
             if space.constraints:
                 moves = moves[space.feasible(moves)]
             if not len(moves):
@@ -238,35 +261,6 @@ def _discrete_local_search(
                 break
             U[i], values[i] = moves[best], found[best]
     return U, values
-
-
-def _neighbours(space: Space, u: Array, good: Array, rng: np.random.Generator) -> Array:
-    """Points that differ from u in one discrete parameter: all its values if few, else near and random ones.
-
-    Of many choices those of the good candidates and some at random: to the model all that were never tried are alike.
-    """
-    active = space.active(u[None, :])[0] if space.conditional else np.ones(space.d, dtype=bool)
-    rows = []
-    for j in space.discrete:
-        if not active[j]:
-            continue
-        p = space.parameters[j]
-        here = float(p.index_of_unit(u[j : j + 1])[0])
-        if p.size <= (FULL_CHOICES if isinstance(p, Categorical) else FULL_MOVES):
-            index = np.arange(p.size, dtype=float)
-        elif isinstance(p, Categorical):
-            index = np.unique(
-                np.concatenate([p.index_of_unit(good[:, j]), np.floor(rng.random(SOME_CHOICES) * p.size)])
-            )
-        else:
-            strides = np.unique(np.rint(np.array([1, 2, 4, 0.03 * p.size, 0.1 * p.size])))
-            index = np.concatenate([here + strides, here - strides, np.floor(rng.random(4) * p.size)])
-            index = np.unique(np.clip(index, 0, p.size - 1))
-        index = index[index != here]
-        block = np.repeat(u[None, :], len(index), axis=0)
-        block[:, j] = p.unit_of_index(index)
-        rows.append(block)
-    return space.snap(np.concatenate(rows)) if rows else np.empty((0, space.d))
 
 
 def any_new(U: Array, space: Space, excluded: Excluded, rng: np.random.Generator) -> Array:

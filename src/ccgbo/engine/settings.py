@@ -182,6 +182,7 @@ PAPER = Settings(
         n_starts=0,
         search_steps=30,  # of no effect without starts
         min_pending_distance=0.05,
+        batch_at_once=None,  # the paper evaluates one point at a time
     ),
 )
 

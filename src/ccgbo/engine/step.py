@@ -56,12 +56,12 @@ class State:
     prior: UserPrior | None = None
     """The user's belief about where the optimum is."""
     goals: Goals | None = None
-    """Where metrics have names, the beliefs about all of them."""
+    """Where there are constraints or several objectives, the beliefs about all metrics."""
 
     @property
     def model(self) -> Model:
         """That of the objective, of several the first."""
-        return self.models[VALUE if self.goals is None else self.goals.metrics.objective]
+        return next(iter(self.models.values()))
 
     @property
     def observed(self) -> Array:

@@ -75,7 +75,7 @@ def _check_suits(metrics: Metrics, target: Any, gain: Any) -> None:
     if metrics.several and target is not None:
         names = list(metrics.objectives)
         raise SettingError(f"target must be None where there are several objectives, {names!r}, got {target!r}.")
-    if not metrics.plain and gain is not None:
+    if not metrics.simple and gain is not None:
         rule = "must be None where metrics have names: only of one value it is known what is gained"
         raise SettingError(f"stop_when_gain_below {rule}; got {gain!r}.")
 
