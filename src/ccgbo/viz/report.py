@@ -44,9 +44,9 @@ def report_html(source: Source, *, title: str | None = None) -> str:
     data = {
         "title": title or name,
         "file": file,
-        "study": study_payload(name, opt.space, opt.direction, opt.trials, times=_times(source), log=_log(source, opt)),
+        "study": study_payload(name, opt.space, opt.metrics, opt.trials, times=_times(source), log=_log(source, opt)),
         "analysis": analysis_payload(opt),
-        "reproduction": reproduction(opt.space, opt.direction, opt.settings, name, file),
+        "reproduction": reproduction(opt.space, opt.metrics, opt.settings, name, file),
     }
     scripts = [asset(name) for name in (*VIEWS, "report.js")]
     parts = {

@@ -8,6 +8,8 @@ VIEWS = (  # scripts, in the order they need
     "base.js",
     "plots.js",
     "run_plots.js",
+    "metric_plots.js",
+    "metric_views.js",
     "advice.js",
     "table.js",
     "log.js",
