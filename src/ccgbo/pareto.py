@@ -30,11 +30,26 @@ def non_dominated(Y: Array) -> NDArray[np.bool_]:  # (q, m) -> (q,)
     kept = np.ones(q, dtype=bool)
     if not q:
         return kept
+    if Y.shape[1] <= 2:
+        return _non_dominated_pairs(Y[:, 0], Y[:, -1])
     size = max(BLOCK // max(q * Y.shape[1], 1), 1)
     for first in range(0, q, size):
         rows = Y[first : first + size, None, :]
         as_good, better = np.all(rows <= Y, axis=2), np.any(rows < Y, axis=2)
         kept[first : first + size] = ~np.any(as_good & better, axis=1)
+    return kept
+
+
+def _non_dominated_pairs(first: Array, second: Array) -> NDArray[np.bool_]:  # (q,), (q,)
+    """The same for two objectives in O(q log q): a point stays if no better first one is as good in the second."""
+    order = np.lexsort((-second, -first))
+    a, b = first[order], second[order]
+    start = np.searchsorted(
+        -a, -a, side="left"
+    )  # of the points with the same first objective, the best second is there
+    above = np.concatenate([[-np.inf], np.maximum.accumulate(b)])[start]
+    kept = np.empty(len(a), dtype=bool)
+    kept[order] = (b > above) & (b == b[start])
     return kept
 
 
@@ -90,8 +105,8 @@ def improvement_boxes(Y: Array, r: Array) -> tuple[Array, Array]:  # (q, m), (m,
     return _boxes(*_bounds(corners[np.lexsort(corners.T[::-1])], infinite), infinite)
 
 
-def reference_point(Y: Array, front: Array) -> Array:  # (n, m), (q, m) -> (m,)
-    """A point a tenth of the front's extent below its worst values, as BoTorch infers it.
+def reference_point(Y: Array, front: Array, *, beyond: float = 0.1) -> Array:  # (n, m), (q, m) -> (m,)
+    """A point below the worst values of a front by a share of its extent; a tenth of it is what BoTorch infers.
 
     Along an objective in which the front has no extent, that of all points counts, and one where they have none.
     """
@@ -99,7 +114,7 @@ def reference_point(Y: Array, front: Array) -> Array:  # (n, m), (q, m) -> (m,)
     extent = best - worst
     of_all = Y.max(axis=0) - Y.min(axis=0)
     extent = np.where(extent > 0.0, extent, np.where(of_all > 0.0, of_all, 1.0))
-    result: Array = worst - 0.1 * extent
+    result: Array = worst - beyond * extent
     return result
 
 

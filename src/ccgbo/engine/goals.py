@@ -30,6 +30,7 @@ from ccgbo.surrogate.optima import Optima
 EXACT = (
     0.05  # standard deviation of the noise, in standardised units, up to which measured values are taken as they are
 )
+BEYOND = 1.0  # extents of the front from its worst values to the point that improvements are measured from
 N_FRONTS = 8  # draws of a front that is known with noise only
 
 
@@ -134,7 +135,7 @@ class Goals:
             self.feasible if self.feasible.any() else np.ones(len(self.measured.F), dtype=bool),
         )
         Y = level[known]
-        reference = reference_point(level, Y[non_dominated(Y)])
+        reference = reference_point(level, Y[non_dominated(Y)], beyond=BEYOND)
         if all(_exact(self.models[name]) for name in names):
             draws = [Y]
         else:
