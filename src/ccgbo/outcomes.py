@@ -64,7 +64,8 @@ def correction_of(value: Any, params: Any, known: Trial, metrics: Metrics = PLAI
 
 def _measured(told: Mapping[str, Measurement | None], error: str | None, metrics: Metrics) -> dict[str, Any]:
     """The fields of a trial with these metrics, of which those that are no finite number count as not measured."""
-    known = {name: told[name] for name in metrics.names if told.get(name) is not None}
+    names = dict.fromkeys([*metrics.names, *told])  # a trial keeps what it has of metrics that there were
+    known = {name: told[name] for name in names if told.get(name) is not None}
     finite = {name: measured for name, measured in known.items() if measured and math.isfinite(measured.value)}
     if not finite:
         said = ", ".join(f"{name} was {measured.value}" for name, measured in known.items() if measured)

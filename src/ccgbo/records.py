@@ -202,13 +202,15 @@ class BestTrial:
 
 
 def _best_of(source: HasTrials) -> Trial:
-    if source.metrics.several:
+    trials = source.trials  # a study looks whether its metrics were changed
+    metrics = source.metrics
+    if metrics.several:
         raise UnsupportedError(
             "several objectives have no best trial: pareto_front() has those that none is better than."
         )
-    best = best_of(source.trials, source.metrics)
+    best = best_of(trials, metrics)
     if best is None:
-        kept = any(trial.in_model and trial.value is not None for trial in source.trials)
+        kept = any(trial.in_model and trial.value is not None for trial in trials)
         raise NoObservationsError(NO_FEASIBLE if kept else NO_VALUE)
     return best
 

@@ -100,7 +100,8 @@ class Result(BestTrial):
     def to_dataframe(self) -> pd.DataFrame:
         """One row per trial, see ``ccgbo.frames``; needs pandas."""
         space = None if self.found_by is None else self.found_by.space
-        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], space)
+        names = () if self.named is None else self.named.names
+        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], space, names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         try:

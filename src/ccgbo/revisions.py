@@ -22,12 +22,13 @@ from dataclasses import replace
 from typing import Any
 
 from ccgbo.errors import ParamsError, TellError
+from ccgbo.metric_change import MetricsChange
 from ccgbo.records import Event, Trial
 from ccgbo.space import Space
 from ccgbo.space.change import Change
 from ccgbo.text import count, is_nothing, valid
 
-CHANGE_SPACE = "change space"  # the action of an event
+CHANGE_SPACE, CHANGE_METRICS = "change space", "change metrics"  # actions of an event
 REMOVED = "removed"  # the attribute with values of parameters that the space has no more
 UNTOLD = ("id", "explanation")  # fields of a trial that no event speaks of
 
@@ -232,6 +233,11 @@ def change_event(change: Change) -> Event:
     return event_of(CHANGE_SPACE, note=" ".join(change.describe()))
 
 
+def metrics_event(change: MetricsChange) -> Event:
+    """A change of the metrics, now, by whom, in plain sentences."""
+    return event_of(CHANGE_METRICS, note=" ".join(change.describe()))
+
+
 def event_of(
     action: str,
     *,
@@ -253,6 +259,19 @@ def event_of(
 
 
 def _shown(trial: Trial | None) -> dict[str, Any]:
-    """The fields of a trial that say something, as plain data."""
+    """The fields of a trial that say something, as plain data; of named metrics each by its name."""
     plain = {} if trial is None else trial.to_dict()
+    if trial is not None and trial.metrics:
+        plain |= {"value": None, "metrics": _by_name(trial)}
     return {name: value for name, value in plain.items() if name not in UNTOLD and not is_nothing(value)}
+
+
+def _by_name(trial: Trial) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    for name, measured in trial.metrics.items():
+        said[name] = measured.value
+        if measured.noise_variance is not None:
+            said[f"{name} noise_variance"] = measured.noise_variance
+        if measured.readings:
+            said[f"{name} readings"] = list(measured.readings)
+    return said

@@ -291,8 +291,16 @@ class StoreConformance:
     def test_another_space_is_a_change_and_everything_else_stays(self, store: Store, study: int) -> None:
         before = store.read(study, lambda view: view.row())
         space = {"parameters": {"y": {"type": "float", "low": 0.1 + 0.2, "high": 2.0}}}
-        new = replace(before, space=space, prior={"y": {"mean": 1.0, "sd": 0.1}}, withheld=["constraint"])
-        store.write(study, lambda unit: unit.save_definition(replace(new, settings={"type": "other"}, name="other")))
+        new = replace(
+            before,
+            space=space,
+            prior={"y": {"mean": 1.0, "sd": 0.1}},
+            withheld=["constraint"],
+            direction="maximize",
+            metrics={"objectives": {"yield": "maximize"}, "constraints": {"ph": [6.5, None]}},
+            settings={"type": "other"},
+        )
+        store.write(study, lambda unit: unit.save_definition(replace(new, name="other", seed=7, preset=None)))
         assert store.read(study, lambda view: view.row()) == replace(
             new, n_changes=before.n_changes + 1, revision=before.revision + 1
         )

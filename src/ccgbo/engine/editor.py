@@ -6,10 +6,15 @@ Each is a function of ``ccgbo.revisions`` from one record to the next, which a s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
+from ccgbo.engine.metric_settings import resuited
 from ccgbo.engine.models import Models
 from ccgbo.engine.reader import OptimizerReader
+from ccgbo.engine.settings import Settings
+from ccgbo.metric_change import MetricsChange, change_metrics
+from ccgbo.metrics import Between, Direction
 from ccgbo.outcomes import correction_of
 from ccgbo.records import Event, Trial
 from ccgbo.revisions import (
@@ -22,6 +27,7 @@ from ccgbo.revisions import (
     check_points,
     drop,
     event,
+    metrics_event,
     restore,
     used_params,
 )
@@ -215,9 +221,70 @@ class OptimizerEditor(OptimizerReader):
         self._log.append(change_event(change))
         return change
 
+    # -- the metrics
+
+    def change_metrics(
+        self,
+        *,
+        direction: Direction | None = None,
+        objective: str | None = None,
+        objectives: Mapping[str, Direction] | None = None,
+        outcome_constraints: Mapping[str, Between] | None = None,
+        rename: Mapping[str, str] | None = None,
+    ) -> MetricsChange:
+        """Measure something else from now on, and keep every trial; what is left out stays as it is.
+
+        What changes is returned, ``describe()`` says it. The value of trials without named metrics becomes that of the
+        objective; metrics that are new are told of earlier trials by ``amend(trial, {"impurity": 0.01})``. Models are
+        fitted anew.
+
+        Parameters
+        ----------
+        direction
+            Of the objective, where there is one.
+        objective
+            The name of the objective, where there is one.
+        objectives
+            All objectives by name.
+        outcome_constraints
+            All bounds by name; an empty mapping has none.
+        rename
+            New names by old ones: ``{"value": "yield"}``.
+        """
+        change = change_metrics(
+            self.metrics,
+            self.trials,
+            direction=direction,
+            objective=objective,
+            objectives=objectives,
+            outcome_constraints=outcome_constraints,
+            rename=rename,
+        )
+        settings, change = settings_after(self.settings, change)
+        if change.nothing:
+            return change
+        history = self._history.with_metrics(change.metrics)
+        for trial in self.trials:
+            history.revise(change.apply(trial))
+        self.metrics, self.settings, self._history = change.metrics, settings, history
+        self._models = Models()
+        self._log.append(metrics_event(change))
+        return change
+
     def log(self) -> list[Event]:
         """What was done by hand, oldest first: who, when, before and after."""
         return list(self._log)
+
+
+def settings_after(settings: Settings, change: MetricsChange) -> tuple[Settings, MetricsChange]:
+    """The settings that suit changed metrics, and the change with what that means."""
+    if change.nothing:
+        return settings, change
+    suited = resuited(settings, change.metrics)
+    if suited.acquisition == settings.acquisition:
+        return suited, change
+    said = f"the acquisition is {suited.acquisition!r} from now on, before {settings.acquisition!r}."
+    return suited, replace(change, also=(said,))
 
 
 def moved_by(log: Iterable[Event], ids: Iterable[int]) -> set[int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ccgbo.acquisition import EHVI, LogEI
 from ccgbo.engine.settings import MANY, Settings, default_acquisition
+from ccgbo.engine.settings_io import Withheld
 from ccgbo.errors import SettingError
 from ccgbo.metrics import Metrics
 
@@ -31,6 +32,13 @@ def suited_to_metrics(settings: Settings, metrics: Metrics, given: bool) -> Sett
     return settings
 
 
+def resuited(settings: Settings, metrics: Metrics) -> Settings:
+    """Settings in force when the metrics are changed: they stay but for an acquisition that cannot be meant."""
+    if _several(settings.acquisition) and not metrics.several:
+        settings = replace(settings, acquisition=default_acquisition(), credit=_open(settings)).in_force()
+    return suited_to_metrics(settings, metrics, False)
+
+
 def _open(settings: Settings) -> Any:
     """The credit of a preset without what was filled in for its own acquisition."""
     if settings.credit.strength == 0.0:
@@ -43,7 +51,8 @@ def _several(acquisition: Any) -> bool:
 
 
 def _refuse(acquisition: Any, *, several: bool) -> None:
-    if _several(acquisition) == several or (several and not hasattr(acquisition, "codomain")):
+    unknown = isinstance(acquisition, Withheld) or not hasattr(acquisition, "codomain")
+    if _several(acquisition) == several or (several and unknown):
         return
     rule = "'ehvi', 'scalarized' or one of your own with several = True" if several else "one for a single objective"
     raise SettingError(f"acquisition must be {rule}, got {acquisition!r}.")

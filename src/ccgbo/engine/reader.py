@@ -87,7 +87,8 @@ class OptimizerReader(OptimizerCore):
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per trial, see ``ccgbo.frames``; needs pandas."""
-        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space)
+        names = () if self.metrics.plain else self.metrics.names
+        return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space, names)
 
     def recommend(self, aspiration: Mapping[str, float] | None = None) -> Recommended:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.

@@ -20,7 +20,8 @@ def read_table(
     """The points of a table and their outcomes; refuses the whole table for one bad row."""
     if not (np.iterable(params) and np.iterable(values)):
         raise TellError(f"params and values must be lists, got {params!r} and {values!r}.")
-    rows, values = table_rows(params, space), list(values)
+    rows = table_rows(params, space)
+    values = _listed(values)
     one = isinstance(noise_variance, Mapping) or not np.iterable(noise_variance)
     noises = [noise_variance] * len(rows) if one else list(noise_variance)
     if not len(rows) == len(values) == len(noises):
@@ -29,6 +30,11 @@ def read_table(
     space.encode_rows(rows)  # refuses what is not in the space
     pairs = zip(values, noises, strict=True)
     return rows, [outcome_of(v, noise_variance=q, metrics=metrics) for v, q in pairs]
+
+
+def _listed(values: Any) -> list[Any]:
+    """The values of a list, or of a DataFrame with a column for each metric."""
+    return list(values.to_dict("records")) if hasattr(values, "columns") else list(values)
 
 
 def table_rows(params: Any, space: Space) -> list[Mapping[str, Any]]:

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Self
 
-from ccgbo.records import Direction
 from ccgbo.running.sources import Tally
 from ccgbo.text import printable
 
@@ -39,8 +38,8 @@ class Shown(ABC):
 
     is_live = False
 
-    def __init__(self, tally: Tally, direction: Direction) -> None:
-        self._tally, self._direction = tally, direction
+    def __init__(self, tally: Tally, goal: str) -> None:
+        self._tally, self._goal = tally, goal
         self._first, self._start = tally.done, time.monotonic()
         self._since: tuple[float, ...] = ()
         self._over = False
@@ -112,6 +111,10 @@ class Shown(ABC):
         t, n, out = self._tally, len(self._since), []
         if t.best is not None:
             out.append(f"best {t.best:.6g}")
+        if t.front:
+            out.append(f"front {len(t.front)}" + ("" if t.hypervolume is None else f", volume {t.hypervolume:.4g}"))
+        if t.waits:
+            out.append("none feasible yet")
         if n:
             age = time.monotonic() - min(self._since)
             oldest = f"for {duration(age)}" if n == 1 else f"oldest {duration(age)}"
@@ -141,7 +144,7 @@ class Lines(Shown):
 
     def _print(self) -> None:
         self._printed_at, self._printed = time.monotonic(), self._tally.done
-        self._say(f"{self._direction}: {', '.join([f'{self._count()} trials', *self._words()])}")
+        self._say(f"{self._goal}: {', '.join([f'{self._count()} trials', *self._words()])}")
 
 
 # -- streams and words

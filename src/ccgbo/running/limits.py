@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, Self
 
 from ccgbo.errors import SettingError
+from ccgbo.metrics import Metrics
 from ccgbo.running.evaluation import Failure, is_evaluating
 from ccgbo.running.sources import Source, Tally, is_better
 from ccgbo.space.numeric import is_finite, is_number
@@ -41,12 +42,16 @@ class Limits:
         if target is not None and (not is_number(target) or math.isnan(target)):
             raise SettingError(f"target must be None or a number, got {target!r}.")
         self._patience = None if patience is None else whole_number("patience", patience)
-        self._target, self._direction = target, source.direction
+        self._target, self._direction = target, source.metrics.direction
+        _check_suits(source.metrics, target, gain)
         self._gain = None if gain is None else GainBelow(gain, source)
         tally = source.tally()
         self._best, self._best_at, self._done = tally.best, tally.done, tally.done
+        self._front = tally.front
 
     def count(self, tally: Tally) -> None:
+        if tally.front != self._front:
+            self._front, self._best_at = tally.front, tally.done
         if tally.best is not None and (self._best is None or is_better(tally.best, self._best, self._direction)):
             self._best, self._best_at = tally.best, tally.done
         self._done = tally.done
@@ -63,6 +68,16 @@ class Limits:
         if time.monotonic() > self._deadline:
             return "out of time"
         return None if self._gain is None else self._gain.reached(self._done)
+
+
+def _check_suits(metrics: Metrics, target: Any, gain: Any) -> None:
+    """Refuse limits that mean nothing for the metrics."""
+    if metrics.several and target is not None:
+        names = list(metrics.objectives)
+        raise SettingError(f"target must be None where there are several objectives, {names!r}, got {target!r}.")
+    if not metrics.plain and gain is not None:
+        rule = "must be None where metrics have names: only of one value it is known what is gained"
+        raise SettingError(f"stop_when_gain_below {rule}; got {gain!r}.")
 
 
 class GainBelow:

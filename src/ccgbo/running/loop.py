@@ -19,7 +19,7 @@ from ccgbo.result import Result
 from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate_far, failure_of, refusal
 from ccgbo.running.limits import ALIKE, CtrlC, FirstTrials, Limits
 from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuild, size_of
-from ccgbo.running.progress import Progress, open_progress
+from ccgbo.running.progress import Progress, goal_of, open_progress
 from ccgbo.running.sources import CRASHED, MemorySource, Source, check_points
 from ccgbo.text import count
 from ccgbo.validation import flag
@@ -72,7 +72,7 @@ def run(
         with ExitStack() as stack:
             stack.enter_context(source)
             source.enqueue(points)
-            bar = stack.enter_context(open_progress(progress, source.tally(), source.direction))
+            bar = stack.enter_context(open_progress(progress, source.tally(), goal_of(source.metrics)))
             loop = Loop(source, f, executor, size, limits, ctrl_c, bar, callback, on_error)
             stack.callback(loop.close)
             stopped = loop.run()

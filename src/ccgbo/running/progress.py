@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self
 
-from ccgbo.records import Direction
+from ccgbo.metrics import Metrics
 from ccgbo.running.display import Lines, Shown, printed, stream_width
 from ccgbo.running.sources import Tally
 from ccgbo.text import shorten
@@ -29,12 +29,17 @@ class Progress(Protocol):
     def is_live(self) -> bool: ...  # whether a line stands on the terminal that others' lines would tear
 
 
-def open_progress(show: bool, tally: Tally, direction: Direction) -> AbstractContextManager[Progress]:
+def goal_of(metrics: Metrics) -> str:
+    """What a run is called: what it does to its objective."""
+    return "optimize" if metrics.several else metrics.direction
+
+
+def open_progress(show: bool, tally: Tally, goal: str) -> AbstractContextManager[Progress]:
     if not show:
         return Silent()
     if _notebook() is not None:
-        return Notebook(tally, direction)
-    return Live(tally, direction) if _is_screen() else Lines(tally, direction)
+        return Notebook(tally, goal)
+    return Live(tally, goal) if _is_screen() else Lines(tally, goal)
 
 
 def _is_screen() -> bool:
@@ -110,10 +115,10 @@ class Live(Shown):
         room, line = width - ECHO, ""
         for short, left in ((False, True), (True, True), (True, False)):
             line = f" {self._count()} [{', '.join([self._time(left=left), *self._words(short=short)])}]"
-            if len(self._direction) + len(line) + (0 if short else 5) <= room:  # a bar says more than milliseconds
+            if len(self._goal) + len(line) + (0 if short else 5) <= room:  # a bar says more than milliseconds
                 break
-        bar = min(BAR, room - len(self._direction) - len(line) - 1)
-        return shorten(self._direction + (f" {self._blocks(bar)}" if bar >= 4 else "") + line, room)
+        bar = min(BAR, room - len(self._goal) - len(line) - 1)
+        return shorten(self._goal + (f" {self._blocks(bar)}" if bar >= 4 else "") + line, room)
 
     def _blocks(self, width: int) -> str:
         full, empty = ("█", "░") if _can_show("█░", self._stderr) else ("#", ".")
@@ -145,6 +150,6 @@ class Notebook(Shown):
         self._draw(ticked=False)
 
     def _data(self) -> dict[str, str]:
-        text = f"{self._direction} {self._count()} [{', '.join([self._time(), *self._words()])}]"
+        text = f"{self._goal} {self._count()} [{', '.join([self._time(), *self._words()])}]"
         bar = f'<progress value="{self._tally.done}" max="{self._tally.total}"></progress>'
         return {"text/plain": text, "text/html": f"{bar} <code>{html.escape(text)}</code>"}

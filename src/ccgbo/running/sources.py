@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import SettingError
-from ccgbo.records import Direction, Trial, best_of
+from ccgbo.metrics import Metrics
+from ccgbo.records import Direction, Trial, best_of, front_of, hypervolume_of
 from ccgbo.result import Result
 from ccgbo.validation import whole_number
 
@@ -26,14 +27,29 @@ class Tally:
     total: int  # suggestions wanted
     done: int  # of them, told or failed
     failed: int
-    best: float | None
+    best: float | None  # that keeps every outcome constraint; None of several objectives
+    front: tuple[int, ...] | None = None  # ids of the trials on it, of several objectives
+    hypervolume: float | None = None  # that the front dominates, above a point just beyond its worst
+    waits: bool = False  # for a first feasible trial
+
+
+def tally_of(trials: Sequence[Trial], metrics: Metrics, *, total: int, done: int, failed: int) -> Tally:
+    """How far a run is that has these trials."""
+    best = best_of(trials, metrics)
+    tally = Tally(total=total, done=done, failed=failed, best=None if best is None else best.value)
+    front = front_of(trials, metrics) if metrics.several else []
+    if metrics.several:
+        volume = hypervolume_of(trials, metrics).value if front else None
+        tally = replace(tally, front=tuple(trial.id for trial in front), hypervolume=volume)
+    waits = best is None and not front and bool(metrics.constraints) and any(trial.in_model for trial in trials)
+    return replace(tally, waits=waits)
 
 
 class Source(Protocol):
     """What the loop needs to know of trials."""
 
     @property
-    def direction(self) -> Direction: ...
+    def metrics(self) -> Metrics: ...
 
     @property
     def owner(self) -> Any:
@@ -85,8 +101,8 @@ class MemorySource:
         self._crashes: dict[int, int] = {}  # by trial
 
     @property
-    def direction(self) -> Direction:
-        return self.owner.direction
+    def metrics(self) -> Metrics:
+        return self.owner.metrics
 
     def __enter__(self) -> Self:
         return self
@@ -136,9 +152,7 @@ class MemorySource:
             self._again.append(trial)
 
     def tally(self) -> Tally:
-        best = best_of(self.owner.trials, self.direction)
-        value = None if best is None else best.value
-        return Tally(total=self._total, done=self._done, failed=self._failed, best=value)
+        return tally_of(self.owner.trials, self.metrics, total=self._total, done=self._done, failed=self._failed)
 
     def result(self, stopped: str) -> Result:
         return self.owner.result(stopped)

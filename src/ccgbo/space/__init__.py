@@ -13,7 +13,7 @@ from ccgbo.space.io import (
     space_to_toml,
 )
 from ccgbo.space.parameters import Bool, Categorical, Fixed, Float, Int, Parameter
-from ccgbo.space.space import Space, as_space
+from ccgbo.space.space import Space, as_space, together
 
 __all__ = [
     "Bool",
@@ -36,4 +36,5 @@ __all__ = [
     "space_to_dict",
     "space_to_json",
     "space_to_toml",
+    "together",
 ]

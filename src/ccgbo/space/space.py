@@ -236,6 +236,13 @@ def as_space(space: Any, constraint: Any = None) -> Space:
     return Space(made, constraints=[*made.constraints, *_listed(constraint)]).restricted(made.fixed)
 
 
+def together(constraint: Any, constraints: Any) -> Any:
+    """What two arguments say in one: ``constraint``, and several ``constraints``."""
+    if constraints is None or constraint is None:
+        return constraint if constraints is None else constraints
+    return [*_listed(constraint), *_listed(constraints)]
+
+
 def _listed(constraints: Any) -> tuple[LinearConstraint | Predicate, ...]:
     """One constraint or several, as a tuple."""
     several = isinstance(constraints, Iterable) and not callable(constraints)

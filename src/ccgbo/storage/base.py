@@ -44,8 +44,10 @@ class StudyInfo:
     n_pending: int
     n_abandoned: int
     n_dropped: int  # complete or failed, and out of the model
-    best_value: float | None  # of those in the model
+    best_value: float | None  # of those in the model that keep every outcome constraint; None of several objectives
     created: float  # seconds since 1970
+    metrics: dict[str, Any] | None = None  # objectives and constraints, where they have names: see ``Metrics.to_dict``
+    n_front: int | None = None  # trials on the front of several objectives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class Progress:
 
     done: int
     failed: int
-    best: float | None  # of all trials in the model
+    best: float | None  # of all trials in the model, whatever is measured beside the objective
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,7 @@ class Unit(View, Protocol):
         """One more event in the log."""
 
     def save_definition(self, study: StudyRow) -> None:
-        """Another space, with the prior and what is withheld; everything else of the study stays."""
+        """Another space or other metrics, with the prior, the settings and what is withheld; the rest stays."""
 
     def save_state(self, state: dict[str, Any]) -> None:
         """The optimizer's state beside the trials."""

@@ -103,6 +103,7 @@ STUDY_RULES: dict[str, Rule] = {
     "n_told": _count(),
     "revision": _count(),
     "n_changes": _count(),
+    "metrics": _json,
 }
 STUDY_JSON: dict[str, tuple[type, ...]] = {
     "space": (dict,),
@@ -111,6 +112,7 @@ STUDY_JSON: dict[str, tuple[type, ...]] = {
     "withheld": (list,),
     "optimizer_state": (dict,),
     "seed": (int, type(None)),
+    "metrics": (dict, type(None)),
 }
 TRIAL_RULES: dict[str, Rule] = {
     "id": _count(),
@@ -124,6 +126,7 @@ TRIAL_RULES: dict[str, Rule] = {
     "dropped": _flag,
     "readings": _json,
     "attributes": _json,
+    "metrics": _json,
     "asked_at": _time(),
     "told_at": _time(optional=True),
     "completion_order": _count(optional=True),

@@ -12,7 +12,7 @@ from pathlib import Path
 from ccgbo.errors import StorageError
 from ccgbo.storage.anchor import Anchor, let_go
 from ccgbo.storage.location import Identity
-from ccgbo.storage.schema import create_tables, version_of
+from ccgbo.storage.schema import SCHEMA_VERSION, create_tables, upgrade_tables, version_of
 
 BUSY_SECONDS = 600.0  # a writer waits this long for the others; a suggestion takes far less
 WAIT_SECONDS = 600.0  # for somebody else who creates the file or switches it to WAL
@@ -35,12 +35,15 @@ class Link:
 
 
 def open_to_write(file: Path, path: str, *, create: bool) -> sqlite3.Connection:
-    """A connection for everything; an empty file becomes a study file."""
+    """A connection for everything; an empty file becomes a study file, and one of an older version one of this."""
     connection = _connect(file, "rwc" if create else "rw")
     try:
-        if _version(connection, path) == 0:
+        version = _version(connection, path)
+        if version == 0:
             _prepare(connection, path)
         _check_whole(connection, path)
+        if 0 < version < SCHEMA_VERSION:
+            _prepare(connection, path)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         _use_wal(connection)
@@ -93,6 +96,7 @@ def open_snapshot(file: Path, path: str) -> tuple[sqlite3.Connection, Stamp]:
             source.backup(copy)
             if before == stamp_of(file):
                 _harden(copy)
+                upgrade_tables(copy, version_of(copy, path))
                 return copy, before
         except (StorageError, sqlite3.Error):
             if before == stamp_of(file) or time.monotonic() > deadline:
@@ -168,8 +172,11 @@ def _check_whole(connection: sqlite3.Connection, path: str) -> None:
 def _prepare(connection: sqlite3.Connection, path: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if version_of(connection, path) == 0:  # another process may have been first
+        version = version_of(connection, path)  # another process may have been first
+        if version == 0:
             create_tables(connection)
+        elif version < SCHEMA_VERSION:
+            upgrade_tables(connection, version)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

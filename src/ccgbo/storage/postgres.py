@@ -12,6 +12,7 @@ from ccgbo.errors import StorageError, StudyExistsError, StudyNotFoundError
 from ccgbo.records import Event
 from ccgbo.storage.address import Address
 from ccgbo.storage.base import Scope, StudyInfo, Unit, View, moved_columns, new_study_id, not_found
+from ccgbo.storage.glance import IN_MODEL, info_of, with_metrics
 from ccgbo.storage.postgres_link import Attempt, Connection, Server, said
 from ccgbo.storage.postgres_schema import prepare
 from ccgbo.storage.postgres_unit import BEST, PostgresUnit, insert, stored_event, stored_trial
@@ -53,8 +54,11 @@ class PostgresStore:
         return self._server.read(_names)
 
     def infos(self) -> list[StudyInfo]:
+        return self._server.read(self._infos)
+
+    def _infos(self, connection: Connection) -> list[StudyInfo]:
         query = f"""
-            SELECT s.name, s.direction, s.created, count(t.id) AS n_trials,
+            SELECT s.id, s.name, s.direction, s.metrics, s.created, count(t.id) AS n_trials,
                    count(*) FILTER (WHERE t.state = 'complete') AS n_complete,
                    count(*) FILTER (WHERE t.state = 'failed') AS n_failed,
                    count(*) FILTER (WHERE t.state = 'pending') AS n_pending,
@@ -63,7 +67,15 @@ class PostgresStore:
                    {BEST} AS best_value
             FROM ccgbo_studies s LEFT JOIN ccgbo_trials t ON t.study = s.id GROUP BY s.id ORDER BY s.id
         """
-        return self._server.read(lambda connection: [StudyInfo(**row) for row in connection.execute(query)])
+        infos = []
+        for row in connection.execute(query).fetchall():
+            study = row.pop("id")
+            info, metrics = info_of(row, self.address)
+            if metrics is not None:
+                measured = f"SELECT value, metrics FROM ccgbo_trials WHERE study = %s AND {IN_MODEL}"
+                info = with_metrics(info, metrics, connection.execute(measured, (study,)).fetchall(), self.address)
+            infos.append(info)
+        return infos
 
     def find(self, name: str) -> StudyRow | None:
         def find(connection: Connection) -> StudyRow | None:

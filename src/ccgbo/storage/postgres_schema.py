@@ -13,8 +13,9 @@ import psycopg
 
 from ccgbo.errors import StorageError, StudyNotFoundError
 
-SCHEMA_VERSION = 1
-_CREATING = 0x4343474243524541  # key of the lock while tables are made: two may come first
+SCHEMA_VERSION = 2
+OLDEST_VERSION = 1  # that is brought up to date on opening
+_CREATING = 0x4343474243524541  # key of the lock while tables are made or upgraded: two may come first
 
 TABLES = (
     "CREATE TABLE ccgbo_version (version INTEGER NOT NULL)",
@@ -79,12 +80,19 @@ TABLES = (
     """,
     "CREATE INDEX ccgbo_trials_by_revision ON ccgbo_trials (study, revision)",
     "CREATE INDEX ccgbo_trials_pending ON ccgbo_trials (study, id) WHERE state = 'pending'",
-    f"INSERT INTO ccgbo_version VALUES ({SCHEMA_VERSION})",
+    f"INSERT INTO ccgbo_version VALUES ({OLDEST_VERSION})",
 )
+UPGRADES = {  # by the version that they lead to
+    2: (
+        "ALTER TABLE ccgbo_studies ADD COLUMN metrics TEXT NOT NULL DEFAULT 'null'",
+        "ALTER TABLE ccgbo_trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}'",
+        "UPDATE ccgbo_version SET version = 2",
+    ),
+}
 
 
 def prepare(connection: psycopg.Connection[dict[str, Any]], address: str, *, create: bool) -> None:
-    """Tables of this version, made where there are none and ``create`` says so."""
+    """Tables of this version, made where there are none and ``create`` says so; older ones are brought up to date."""
     with connection.transaction():
         if not _has_tables(connection):
             if not create:
@@ -93,8 +101,14 @@ def prepare(connection: psycopg.Connection[dict[str, Any]], address: str, *, cre
             if not _has_tables(connection):
                 for statement in TABLES:
                     connection.execute(statement)
-        found = connection.execute("SELECT version FROM ccgbo_version").fetchall()
-    versions = [row["version"] for row in found]
+        versions = _versions(connection)
+        if len(versions) == 1 and OLDEST_VERSION <= versions[0] < SCHEMA_VERSION:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
+            versions = _versions(connection)
+            for later in range(versions[0] + 1, SCHEMA_VERSION + 1):
+                for statement in UPGRADES[later]:
+                    connection.execute(statement)
+            versions = _versions(connection)
     if versions == [SCHEMA_VERSION]:
         return
     if len(versions) != 1:
@@ -108,6 +122,10 @@ def prepare(connection: psycopg.Connection[dict[str, Any]], address: str, *, cre
         f"{address!r} was written by {age} ccgbo (version {versions[0]} of its tables, this one reads "
         f"{SCHEMA_VERSION}): {advice}."
     )
+
+
+def _versions(connection: psycopg.Connection[dict[str, Any]]) -> list[int]:
+    return [row["version"] for row in connection.execute("SELECT version FROM ccgbo_version").fetchall()]
 
 
 def _has_tables(connection: psycopg.Connection[dict[str, Any]]) -> bool:

@@ -30,6 +30,7 @@ from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.postgres_link import Connection
 from ccgbo.storage.rows import (
     EXTERNAL,
+    REDEFINED,
     REVISED,
     StudyRow,
     TrialRow,
@@ -38,6 +39,7 @@ from ccgbo.storage.rows import (
     read_study,
     read_trials,
     storable_text,
+    study_columns,
     to_json,
     trial_columns,
 )
@@ -163,10 +165,10 @@ class PostgresUnit:
         self._change("UPDATE ccgbo_studies SET optimizer_state = %s WHERE id = %s", to_json(state), self._study)
 
     def save_definition(self, study: StudyRow) -> None:
-        self._change(
-            "UPDATE ccgbo_studies SET space = %s, prior = %s, withheld = %s WHERE id = %s",
-            *(to_json(study.space), to_json(study.prior), to_json(study.withheld), self._study),
-        )
+        columns = study_columns(study)
+        marks = ", ".join(f"{name} = %s" for name in REDEFINED)
+        values = [columns[name] for name in REDEFINED]
+        self._change(f"UPDATE ccgbo_studies SET {marks} WHERE id = %s", *values, self._study)
         for column in ("n_changes", "revision"):
             self._count_up(column)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ccgbo.explanation import Explanation, Neighbour
+from ccgbo.metrics import Measurement
 from ccgbo.records import Direction, Event, Trial
 from ccgbo.storage.columns import (
     EVENT_RULES,
@@ -51,7 +52,8 @@ class StudyRow:
     n_asked: int = 0  # also the id of the next trial
     n_told: int = 0
     revision: int = 0
-    n_changes: int = 0  # of the space
+    n_changes: int = 0  # of the space and of the metrics
+    metrics: dict[str, Any] | None = None  # None: one objective without a name, as ``direction`` says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,7 @@ class TrialRow:
 
 
 def read_study(row: Row, address: str) -> StudyRow:
-    name = row["name"]
+    name, row = row["name"], _up_to_date(row, "null")
     for column, rule in STUDY_RULES.items():
         if not rule([row[column]]):
             raise damaged(place_of(address, name, column), row[column])
@@ -92,6 +94,7 @@ def read_study(row: Row, address: str) -> StudyRow:
 def read_trials(rows: Sequence[Row], address: str, study: str) -> list[TrialRow]:
     """Many rows at once: one call of each rule, and one of the JSON parser, for all cells of a column."""
     where = partial(place_of, address, study)
+    rows = [_up_to_date(row, "{}") for row in rows]
     check_rows(rows, TRIAL_RULES, where)
     parsed = [parse_column(rows, column, "id", where) for column in TRIAL_JSON]
     trials = []
@@ -99,12 +102,20 @@ def read_trials(rows: Sequence[Row], address: str, study: str) -> list[TrialRow]
         try:
             trials.append(_read_trial(row, *cells))
         except Exception as error:  # a file may hold anything
-            raise unreadable(where("value, params, explanation, readings or attributes", row["id"]), error) from error
+            what = "value, params, explanation, readings, attributes or metrics"
+            raise unreadable(where(what, row["id"]), error) from error
     return trials
 
 
-def _read_trial(row: Row, params: Any, why: Any, readings: Any, attributes: Any) -> TrialRow:
-    if (row["value"] is None) == (row["state"] == "complete"):
+def _up_to_date(row: Row, metrics: str) -> Row:
+    """A row of a file that an older version wrote and that can only be read."""
+    return row if "metrics" in row.keys() else {**dict(row), "metrics": metrics}  # noqa: SIM118 - of sqlite3.Row
+
+
+def _read_trial(row: Row, params: Any, why: Any, readings: Any, attributes: Any, metrics: Any) -> TrialRow:
+    _check_metrics(metrics, row["state"])
+    measured = row["value"] is not None or bool(metrics)
+    if measured != (row["state"] == "complete"):
         raise ValueError(f"the value of a {row['state']} trial is {row['value']!r}")
     if row["dropped"] and row["state"] not in ("complete", "failed"):
         raise ValueError(f"a {row['state']} trial is dropped")
@@ -121,7 +132,7 @@ def _read_trial(row: Row, params: Any, why: Any, readings: Any, attributes: Any)
             _check_fields(Neighbour, neighbour)
         if len({why.get(name) is None for name in PREDICTION}) > 1:
             raise ValueError("an explanation has a prediction without its parts")
-    parts = {"params": params, "explanation": why, "readings": readings, "attributes": attributes}
+    parts = {"params": params, "explanation": why, "readings": readings, "attributes": attributes, "metrics": metrics}
     plain = {name: row[name] for name in PLAIN_FIELDS} | {"dropped": bool(row["dropped"])}
     return TrialRow(
         trial=Trial.from_dict(plain | parts),
@@ -136,7 +147,7 @@ def _read_trial(row: Row, params: Any, why: Any, readings: Any, attributes: Any)
     )
 
 
-TRIAL_JSON = ("params", "explanation", "readings", "attributes")
+TRIAL_JSON = ("params", "explanation", "readings", "attributes", "metrics")
 PREDICTION = ("mean", "std", "base", "weight", "factor")
 PLAIN_FIELDS = ("id", "state", "value", "noise_variance", "error", "origin")
 
@@ -146,6 +157,17 @@ def _check_readings(readings: Any, state: str) -> None:
         raise TypeError(f"readings are {brief(readings)}")
     if len(readings) == 1 or (readings and state != "complete"):
         raise ValueError(f"a {state} trial has the readings {brief(readings)}")
+
+
+def _check_metrics(metrics: Any, state: str) -> None:
+    if not isinstance(metrics, dict):
+        raise TypeError(f"metrics are {brief(metrics)}")
+    for name, measured in metrics.items():
+        _check_fields(Measurement, measured)
+        numbers = [measured["value"], measured.get("noise_variance") or 0.0]
+        if not name or not all(map(math.isfinite, numbers)):
+            raise ValueError(f"the metric {name!r} is {brief(measured)}")
+        _check_readings(measured.get("readings", []), state)
 
 
 def read_events(rows: Sequence[Row], address: str, study: str) -> list[Event]:
@@ -198,8 +220,10 @@ def _check_fields(cls: Any, data: Any) -> None:
 # -- to columns
 
 EXTERNAL = "external"  # origin of a trial that the study did not suggest
-REVISED = ("params", "state", "value", "noise_variance", "error", "dropped", "readings", "attributes")
+REVISED = ("params", "state", "value", "noise_variance", "error", "dropped", "readings", "attributes", "metrics")
 """Columns that change when the record of a trial is replaced."""
+REDEFINED = ("space", "prior", "withheld", "direction", "metrics", "settings")
+"""Columns that change when the definition of a study is."""
 
 
 def study_columns(study: StudyRow) -> dict[str, Any]:

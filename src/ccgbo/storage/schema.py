@@ -2,6 +2,9 @@
 
 ``application_id`` marks the file as ours; ``user_version`` is the version of the tables. A file must have exactly these
 tables and indexes: a view or a trigger in it would run somebody else's statements.
+
+A new file is made as an old one is brought up to date, by the same statements: SQLite keeps their text, and both must
+look alike.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from functools import cache
 from ccgbo.errors import StorageError
 
 APPLICATION_ID = 0x43434742  # "CCGB"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+OLDEST_VERSION = 4  # that is brought up to date on opening
 
 # optimizer_state: what the trials do not say of it; withheld: what a file cannot hold and the user passes on opening;
 # n_changes: of the space; events: what was changed by hand
@@ -81,10 +85,16 @@ INDEXES = (
     "CREATE INDEX trials_by_revision ON trials (study, revision)",
     "CREATE INDEX trials_pending ON trials (study, id) WHERE state = 'pending'",
 )
+UPGRADES = {  # by the version that they lead to
+    5: (
+        "ALTER TABLE studies ADD COLUMN metrics TEXT NOT NULL DEFAULT 'null'",
+        "ALTER TABLE trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}'",
+    ),
+}
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """The version of the tables, 0 for an empty file; refuses what is not ours, of another version or tampered with."""
+    """The version of the tables, 0 for an empty file; refuses what is not ours, too old, too new or tampered with."""
     marked = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     things = _things(connection)
@@ -97,14 +107,15 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
             f"{path!r} was written by a newer ccgbo (file version {version}, this one reads {SCHEMA_VERSION}): "
             "upgrade with pip install -U ccgbo."
         )
-    if version < SCHEMA_VERSION:
+    if version < OLDEST_VERSION:
         raise StorageError(
             f"{path!r} was written by an older ccgbo (file version {version}, this one reads {SCHEMA_VERSION}): export "
             "its studies with the ccgbo that wrote it (ccgbo export FILE trials.json) and import them into a new file "
             "(ccgbo import). The file is left as it is."
         )
-    if things != _expected():
-        odd = sorted((f"{kind} {name}" for kind, name, _ in things ^ _expected()), reverse=True)  # views first
+    expected = _expected(version)
+    if things != expected:
+        odd = sorted((f"{kind} {name}" for kind, name, _ in things ^ expected), reverse=True)  # views first
         raise StorageError(
             f"{path!r} has other tables, indexes, views or triggers than a study file: {', '.join(odd[:5])[:300]!r}. "
             "It was changed by another program and is not used."
@@ -112,12 +123,20 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
     return version
 
 
-def create_tables(connection: sqlite3.Connection) -> None:
+def create_tables(connection: sqlite3.Connection, version: int = SCHEMA_VERSION) -> None:
     """Make an empty file ours; runs inside a transaction of the caller."""
     for statement in (*TABLES, *INDEXES):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    upgrade_tables(connection, OLDEST_VERSION, version)
+
+
+def upgrade_tables(connection: sqlite3.Connection, version: int, target: int = SCHEMA_VERSION) -> None:
+    """Bring the tables of an older version up to date; runs inside a transaction of the caller."""
+    for later in range(version + 1, target + 1):
+        for statement in UPGRADES[later]:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {target}")
 
 
 def _things(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
@@ -130,10 +149,10 @@ def _things(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
 
 
 @cache
-def _expected() -> frozenset[tuple[str, str, str]]:
+def _expected(version: int) -> frozenset[tuple[str, str, str]]:
     connection = sqlite3.connect(":memory:")
     try:
-        create_tables(connection)
+        create_tables(connection, version)
         return _things(connection)
     finally:
         connection.close()

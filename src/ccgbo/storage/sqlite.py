@@ -14,6 +14,7 @@ from ccgbo.records import Event
 from ccgbo.storage.base import Scope, StudyInfo, Unit, View, moved_columns, new_study_id, not_found
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.database import Database
+from ccgbo.storage.glance import IN_MODEL, info_of, with_metrics
 from ccgbo.storage.rows import StudyRow, TrialRow, event_columns, read_study, study_columns, trial_columns
 from ccgbo.storage.sqlite_unit import BEST, SQLiteUnit, insert, rows_of
 
@@ -47,8 +48,10 @@ class SQLiteStore:
         return self._database.read(self._infos)
 
     def _infos(self, connection: sqlite3.Connection) -> list[StudyInfo]:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]  # an older file that can only be read
         query = f"""
-            SELECT name, direction, created, count(t.id) AS n_trials,
+            SELECT s.id, name, direction, {"s.metrics" if version >= 5 else "'null'"} AS metrics, created,
+                   count(t.id) AS n_trials,
                    count(*) FILTER (WHERE state = 'complete') AS n_complete,
                    count(*) FILTER (WHERE state = 'failed') AS n_failed,
                    count(*) FILTER (WHERE state = 'pending') AS n_pending,
@@ -63,7 +66,13 @@ class SQLiteStore:
                 with reading(place_of(self.address, str(row["name"]), column)):
                     if not isinstance(row[column], types):
                         raise TypeError(f"it is {row[column]!r}")
-            infos.append(StudyInfo(**dict(row)))
+            columns = dict(row)
+            study = columns.pop("id")
+            info, metrics = info_of(columns, self.address)
+            if metrics is not None:
+                measured = f"SELECT value, metrics FROM trials WHERE study = ? AND {IN_MODEL}"
+                info = with_metrics(info, metrics, rows_of(connection, measured, study), self.address)
+            infos.append(info)
         return infos
 
     def find(self, name: str) -> StudyRow | None:

@@ -14,6 +14,7 @@ from ccgbo.storage.base import Lost, Progress
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.rows import (
     EXTERNAL,
+    REDEFINED,
     REVISED,
     StudyRow,
     TrialRow,
@@ -22,6 +23,7 @@ from ccgbo.storage.rows import (
     read_study,
     read_trials,
     storable_text,
+    study_columns,
     to_json,
     trial_columns,
 )
@@ -134,10 +136,10 @@ class SQLiteUnit:
         self._change("UPDATE studies SET optimizer_state = ? WHERE id = ?", to_json(state), self._study)
 
     def save_definition(self, study: StudyRow) -> None:
-        self._change(
-            "UPDATE studies SET space = ?, prior = ?, withheld = ? WHERE id = ?",
-            *(to_json(study.space), to_json(study.prior), to_json(study.withheld), self._study),
-        )
+        columns = study_columns(study)
+        marks = ", ".join(f"{name} = ?" for name in REDEFINED)
+        values = [columns[name] for name in REDEFINED]
+        self._change(f"UPDATE studies SET {marks} WHERE id = ?", *values, self._study)
         for column in ("n_changes", "revision"):
             self._count_up(column)
 

@@ -25,7 +25,7 @@ class Copy:
         return self._definition
 
     def adopt(self, definition: Definition, n_changes: int) -> None:
-        """Another definition, after so many changes of the space."""
+        """Another definition, after so many changes of the space and the metrics."""
         self._definition, self._n_changes = definition, n_changes
         self.forget()
 
@@ -38,9 +38,13 @@ class Copy:
         self._optimizer: Optimizer | None = None
 
     def space(self, view: View) -> Space:
-        """The space as it stands: somebody else may have changed it."""
+        """The space as it stands."""
+        return self.current(view).space
+
+    def current(self, view: View) -> Definition:
+        """The definition as it stands: somebody else may have changed it."""
         self._follow(view.row())
-        return self._definition.space
+        return self._definition
 
     def trials(self, view: View) -> tuple[Trial, ...]:
         self._refresh(view)

@@ -1,4 +1,4 @@
-"""What a study is: its space, direction, settings and prior, as given, as stored and as opened again.
+"""What a study is: its space, metrics, settings and prior, as given, as stored and as opened again.
 
 Opening with other arguments than those the study was created with is an error, never a silent change. Arguments that
 a file cannot hold (a predicate, a density, the user's own acquisition) are passed again; until then the study can be
@@ -15,6 +15,7 @@ from typing import Any
 
 from ccgbo.acquisition import Acquisition, Schedule, get_acquisition
 from ccgbo.acquisition.factors import carried_prior
+from ccgbo.engine.metric_settings import suited_to_metrics
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.engine.settings_io import (
@@ -29,11 +30,12 @@ from ccgbo.engine.settings_io import (
 )
 from ccgbo.engine.state import STATE_VERSION, OptimizerState
 from ccgbo.errors import SettingError, StorageError
-from ccgbo.metrics import VALUE, Metrics
+from ccgbo.metrics import Between, Metrics
 from ccgbo.records import Direction
 from ccgbo.space import Change, Space, as_space
 from ccgbo.storage.columns import place_of, reading
 from ccgbo.storage.rows import StudyRow, to_json
+from ccgbo.study.measured import check_columns, check_metrics, differs, read_metrics, stored_metrics
 
 WITHHELD = ("constraint", "prior", "acquisition")  # arguments that may be functions or foreign classes
 
@@ -44,6 +46,9 @@ class Given:
 
     space: Space | Mapping[str, Any] | None = None
     direction: Direction | None = None
+    objective: str | None = None
+    objectives: Mapping[str, Direction] | None = None
+    outcome_constraints: Mapping[str, Between] | None = None
     preset: str | Settings | None = None
     seed: int | None = None
     constraint: Any = None
@@ -56,17 +61,25 @@ class Definition:
     """A study ready for use."""
 
     space: Space
-    direction: Direction
+    metrics: Metrics
     settings: Settings
     prior: Any
     missing: tuple[str, ...]  # arguments to pass again before ``ask``
 
     @property
-    def metrics(self) -> Metrics:
-        return Metrics({VALUE: self.direction})
+    def direction(self) -> Direction:
+        return self.metrics.direction
 
     def optimizer(self, threads: int | None) -> Optimizer:
-        return Optimizer(self.space, direction=self.direction, preset=self.settings, prior=self.prior, threads=threads)
+        return Optimizer(
+            self.space,
+            objectives=self.metrics.objectives,
+            outcome_constraints=self.metrics.constraints,
+            preset=self.settings,
+            acquisition=self.settings.acquisition,  # as it was decided when the study was created
+            prior=self.prior,
+            threads=threads,
+        )
 
 
 def define(given: Given) -> StudyRow:
@@ -75,18 +88,23 @@ def define(given: Given) -> StudyRow:
     preset = "default" if given.preset is None else given.preset
     optimizer = Optimizer(
         given.space,
-        direction=given.direction or "maximize",
+        direction=given.direction,
+        objective=given.objective,
+        objectives=given.objectives,
+        outcome_constraints=given.outcome_constraints,
         preset=preset,
         seed=given.seed,
         constraint=given.constraint,
         prior=given.prior,
         **given.settings,
     )
+    check_columns(optimizer.metrics)
     prior = None if given.prior is None else prior_to_dict(given.prior)
     settings = settings_to_dict(optimizer.settings)
     return StudyRow(
         name="",
         direction=optimizer.direction,
+        metrics=stored_metrics(optimizer.metrics),
         space=_plain(storable_space(optimizer.space)),
         settings=_plain(settings),
         prior=_plain(prior),
@@ -124,12 +142,10 @@ def unpack(stored: Mapping[str, Any]) -> OptimizerState:
         count = getattr(state, name)
         if type(count) is not int or not 0 <= count < most:
             raise ValueError(f"{name} is {count!r}")
-    fit = state.fit
-    counts = () if fit is None else (fit.n, fit.checksum or 0)
-    if fit is not None and not (
-        all(type(n) is int for n in counts) and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)
-    ):
-        raise ValueError(f"fit is {fit!r}")
+    for fit in [*([] if state.fit is None else [state.fit]), *state.fits.values()]:
+        counts = (fit.n, fit.checksum or 0)
+        if not (all(type(n) is int for n in counts) and all(type(v) is float and abs(v) < 100.0 for v in fit.theta)):
+            raise ValueError(f"fit is {fit!r}")
     return state
 
 
@@ -142,22 +158,19 @@ def reopen(row: StudyRow, given: Given, address: str) -> Definition:
     ):
         with reading(place_of(address, row.name, column)):
             read()
-    if given.direction not in (None, row.direction):
-        raise SettingError(
-            f"direction must be that of the study {row.name!r}, which is to {row.direction}, got {given.direction!r}. "
-            "Another name= makes a new study."
-        )
+    metrics = read_metrics(row, address)
+    check_metrics(row, given, metrics)
     _check("seed", row, given.seed, row.seed)
     space, has_constraint = _reopen_space(row, given)
-    settings, has_acquisition = _reopen_settings(row, given, space.d)
+    settings, has_acquisition = _reopen_settings(row, given, space.d, metrics)
     prior, has_prior = _reopen_prior(row, given)
     present = {"constraint": has_constraint, "acquisition": has_acquisition, "prior": has_prior}
     missing = tuple(name for name in row.withheld if not present[name])
-    return Definition(space=space, direction=row.direction, settings=settings, prior=prior, missing=missing)
+    return Definition(space=space, metrics=metrics, settings=settings, prior=prior, missing=missing)
 
 
 def follow(definition: Definition, row: StudyRow, address: str) -> Definition:
-    """The definition of a study whose space was changed by somebody else since.
+    """The definition of a study whose space or metrics were changed by somebody else since.
 
     Functions of the params (a predicate, a density) go on while the parameters have the same names.
     """
@@ -169,6 +182,10 @@ def follow(definition: Definition, row: StudyRow, address: str) -> Definition:
     predicates = predicates_of(definition.space) if same and "constraint" in row.withheld else []
     if same and "prior" in row.withheld:
         prior = definition.prior
+    known = "acquisition" in row.withheld and "acquisition" not in definition.missing
+    with reading(place_of(address, row.name, "settings")):
+        settings = settings_from_dict(row.settings, definition.settings.acquisition if known else None).in_force()
+    definition = replace(definition, metrics=read_metrics(row, address), settings=settings)
     return _complete(definition, row, read_space(row.space, predicates), prior)
 
 
@@ -187,6 +204,18 @@ def carried(definition: Definition, row: StudyRow, change: Change) -> tuple[Defi
         withheld=[name for name in WITHHELD if name in withheld],
     )
     return _complete(definition, new, change.space, prior), new
+
+
+def measured_anew(
+    definition: Definition, row: StudyRow, metrics: Metrics, settings: Settings
+) -> tuple[Definition, StudyRow]:
+    """The study with other metrics and the settings that suit them, in memory and as it will be stored."""
+    check_columns(metrics)
+    stored = _plain(settings_to_dict(settings))
+    withheld = [name for name in row.withheld if name != "acquisition" or has_withheld(stored["acquisition"])]
+    new = replace(row, direction=metrics.direction, metrics=stored_metrics(metrics), settings=stored, withheld=withheld)
+    missing = tuple(name for name in definition.missing if name in withheld)
+    return replace(definition, metrics=metrics, settings=settings, missing=missing), new
 
 
 def _complete(definition: Definition, row: StudyRow, space: Space, prior: Any) -> Definition:
@@ -210,27 +239,27 @@ def _reopen_space(row: StudyRow, given: Given) -> tuple[Space, bool]:
         full = as_space(stored, given.constraint)
         linear = [c for c in full.constraints[len(stored.constraints) :] if c not in predicates_of(full)]
         if any(c not in stored.constraints for c in linear):
-            raise _differs("constraint", row, linear, list(stored.constraints))
+            raise differs("constraint", row, linear, list(stored.constraints))
     predicates = predicates_of(full)
     if predicates and "constraint" not in row.withheld:
-        raise _differs("constraint", row, predicates, list(stored.constraints))
+        raise differs("constraint", row, predicates, list(stored.constraints))
     return read_space(row.space, predicates), bool(predicates)
 
 
-def _reopen_settings(row: StudyRow, given: Given, d: int) -> tuple[Settings, bool]:
+def _reopen_settings(row: StudyRow, given: Given, d: int, metrics: Metrics) -> tuple[Settings, bool]:
     wanted = given.settings.get("acquisition")
     if wanted is None and isinstance(given.preset, Settings):
         wanted = given.preset.acquisition
     acquisition: Acquisition | Schedule | None = None if wanted is None else get_acquisition(wanted)
     settings = settings_from_dict(row.settings, acquisition).in_force()
     if isinstance(given.preset, Settings):
-        changed = resolve(given.preset, d, **given.settings)
+        changed = suited_to_metrics(resolve(given.preset, d, **given.settings), metrics, wanted is not None)
     else:
         _check("preset", row, given.preset, row.preset)
         changed = resolve(settings, **given.settings)  # what is given must change nothing
     if changed != settings:
         name = next(name for name in settings.__slots__ if getattr(changed, name) != getattr(settings, name))
-        raise _differs(name, row, getattr(changed, name), getattr(settings, name))
+        raise differs(name, row, getattr(changed, name), getattr(settings, name))
     return settings, acquisition is not None
 
 
@@ -239,20 +268,13 @@ def _reopen_prior(row: StudyRow, given: Given) -> tuple[Any, bool]:
     if given.prior is None:
         return stored, stored is not None
     if "prior" not in row.withheld and _plain(prior_to_dict(given.prior)) != row.prior:
-        raise _differs("prior", row, given.prior, stored)
+        raise differs("prior", row, given.prior, stored)
     return given.prior, True
 
 
 def _check(name: str, row: StudyRow, given: Any, stored: Any) -> None:
     if given is not None and given != stored:
-        raise _differs(name, row, given, stored)
-
-
-def _differs(name: str, row: StudyRow, given: Any, stored: Any) -> SettingError:
-    return SettingError(
-        f"{name} must be that of the study {row.name!r}, {stored!r}, or be left out; got {given!r}. "
-        "Another name= makes a new study."
-    )
+        raise differs(name, row, given, stored)
 
 
 def _space_differs(row: StudyRow, given: Space, stored: Space) -> SettingError:
@@ -260,14 +282,14 @@ def _space_differs(row: StudyRow, given: Space, stored: Space) -> SettingError:
     for name in [*stored, *given]:
         if name not in given or name not in stored or given[name] != stored[name]:
             was, now = (repr(space[name]) if name in space else "no such parameter" for space in (stored, given))
-            since = " (its space was changed since it was created: log() says how)" if row.n_changes else ""
+            since = " (it was changed since it was created: log() says how)" if row.n_changes else ""
             return SettingError(
                 f"space must be that of the study {row.name!r}, or be left out; parameter {name!r} differs: "
                 f"the study has {was}{since}, got {now}. Another name= makes a new study."
             )
     if list(given) != list(stored):
-        return _differs("space", row, list(given), list(stored))
-    return _differs("constraint", row, list(given.constraints), list(stored.constraints))
+        return differs("space", row, list(given), list(stored))
+    return differs("constraint", row, list(given.constraints), list(stored.constraints))
 
 
 def _plain(data: Any) -> Any:

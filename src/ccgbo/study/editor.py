@@ -1,4 +1,4 @@
-"""What is corrected in a study by hand: trials, and the space.
+"""What is corrected in a study by hand: trials, the space and the metrics.
 
 Each call is one step on the file. When it returns all of it is on disk, with an event in the log that says who did
 what; if it raises, nothing is.
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ccgbo.metric_change import MetricsChange
+from ccgbo.metrics import Between, Direction
 from ccgbo.outcomes import correction_of
 from ccgbo.records import Trial
 from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, restore, used_params
 from ccgbo.space import Change, Space, as_space, change_space
 from ccgbo.storage import Unit
 from ccgbo.study.definition import Definition
-from ccgbo.study.steps import move, revise
+from ccgbo.study.steps import measure_anew, move, revise
 from ccgbo.study.telling import StudyTeller
 
 
@@ -30,7 +32,7 @@ class StudyEditor(StudyTeller):
         value: Any = None,
         *,
         failed: bool = False,
-        noise_variance: float | None = None,
+        noise_variance: float | Mapping[str, float | None] | None = None,
         error: str | None = None,
         params: Mapping[str, Any] | None = None,
         note: str | None = None,
@@ -46,7 +48,8 @@ class StudyEditor(StudyTeller):
         trial
             A trial or its id.
         value
-            What holds instead, as ``tell`` takes it; left out where only ``params`` are corrected.
+            What holds instead, as ``tell`` takes it; left out where only ``params`` are corrected. Of named metrics
+            those that it has, the others stay: ``{"impurity": 0.01}``; None takes one back.
         failed
             That there is no value after all; then ``value`` is left out.
         noise_variance
@@ -66,8 +69,10 @@ class StudyEditor(StudyTeller):
 
         def step(unit: Unit) -> Trial:
             def changed(known: Trial) -> Trial:
-                used = None if params is None else used_params(known, params, self._copy.space(unit))
-                outcome = correction_of(value, params, known, failed=failed, noise_variance=noise_variance, error=error)
+                now = self._copy.current(unit)
+                used = None if params is None else used_params(known, params, now.space)
+                said_of_it: dict[str, Any] = {"failed": failed, "noise_variance": noise_variance, "error": error}
+                outcome = correction_of(value, params, known, now.metrics, **said_of_it)
                 return amend(known, outcome, params=used, attributes=said)
 
             return revise(unit, "amend", trial, changed)
@@ -166,5 +171,46 @@ class StudyEditor(StudyTeller):
             return change, move(unit, self._copy, change), n_changes + 1
 
         change, definition, n_changes = self._write(step)
+        self._copy.adopt(definition, n_changes)
+        return change
+
+    # -- the metrics
+
+    def change_metrics(
+        self,
+        *,
+        direction: Direction | None = None,
+        objective: str | None = None,
+        objectives: Mapping[str, Direction] | None = None,
+        outcome_constraints: Mapping[str, Between] | None = None,
+        rename: Mapping[str, str] | None = None,
+    ) -> MetricsChange:
+        """Measure something else from now on, and keep every trial; what is left out stays as it is.
+
+        What changes is returned, ``describe()`` says it. The value of trials without named metrics becomes that of the
+        objective; metrics that are new are told of earlier trials by ``amend(trial, {"impurity": 0.01})``. Other
+        processes that have the study open go on with the new metrics with their next call.
+
+        Parameters
+        ----------
+        direction
+            Of the objective, where there is one.
+        objective
+            The name of the objective, where there is one.
+        objectives
+            All objectives by name.
+        outcome_constraints
+            All bounds by name; an empty mapping has none.
+        rename
+            New names by old ones: ``{"value": "yield"}``.
+        """
+        wanted: dict[str, Any] = {
+            "direction": direction,
+            "objective": objective,
+            "objectives": objectives,
+            "outcome_constraints": outcome_constraints,
+            "rename": rename,
+        }
+        change, definition, n_changes = self._write(lambda unit: measure_anew(unit, self._copy, wanted))
         self._copy.adopt(definition, n_changes)
         return change

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from ccgbo.diagnosis import Diagnosis, Gain
 from ccgbo.engine.optimizer import Optimizer
@@ -12,12 +12,14 @@ from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.metrics import Metrics
-from ccgbo.records import BestTrial, Direction, Event, Recommended, Trial
+from ccgbo.records import BestTrial, Direction, Event, Recommended, Trial, front_of
 from ccgbo.result import Result
 from ccgbo.space import Space
 from ccgbo.storage import Place, Store, StudyRow, TrialRow, View
 from ccgbo.study.copy import Copy, Times
 from ccgbo.study.definition import Definition
+from ccgbo.study.measured import metric_names
+from ccgbo.validation import choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,12 +49,17 @@ class StudyReader(BestTrial):
 
     @property
     def direction(self) -> Direction:
+        """ "maximize" or "minimize": of the objective, of several the first."""
         return self._copy.definition.direction
 
     @property
     def metrics(self) -> Metrics:
-        """The objectives and the outcome constraints."""
+        """The objectives and the outcome constraints, as they were when this handle last looked at the file."""
         return self._copy.definition.metrics
+
+    def metrics_in(self, view: View) -> Metrics:
+        """The same within a step on the file, as it is then."""
+        return self._copy.current(view).metrics
 
     @property
     def settings(self) -> Settings:
@@ -83,15 +90,36 @@ class StudyReader(BestTrial):
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per trial, see ``ccgbo.frames``; needs pandas."""
-        return frame_of(self.table_rows(), self.space)
+        rows = self.table_rows()
+        return frame_of(rows, self.space, metric_names(self.metrics))
 
     def optimizer(self) -> Optimizer:
         """A copy of the optimizer as it stands, for looking; what it asks or is told stays out of the file."""
         return self._read(self._copy.new_optimizer)
 
-    def recommend(self) -> Recommended:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy."""
-        return self._read(lambda view: self._copy.optimizer(view).recommend())
+    def recommend(self, aspiration: Mapping[str, float] | None = None) -> Recommended:
+        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
+
+        Of several objectives a few points that span the front.
+
+        Parameters
+        ----------
+        aspiration
+            Values of all objectives: then the one point of the front that is nearest to them.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).recommend(aspiration))
+
+    def pareto_front(self, *, by: Literal["value", "model"] = "value") -> list[Trial]:
+        """The feasible trials that none is better than in every objective.
+
+        Parameters
+        ----------
+        by
+            "value" goes by the measured values, "model" by what is believed without their noise.
+        """
+        if choice("by", by, ("value", "model")) == "value":
+            return front_of(self.trials, self.metrics)
+        return self._read(lambda view: self._copy.optimizer(view).pareto_front(by="model"))
 
     def credits(self) -> Credits:
         """How much each observation tells about where the optimum is."""

@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from ccgbo.errors import StorageError, UnknownTrialError
+from ccgbo.metrics import Metrics
 from ccgbo.outcomes import outcome_of
-from ccgbo.records import Direction, Trial
+from ccgbo.records import Trial
 from ccgbo.result import Result
-from ccgbo.running.sources import Tally, check_n_trials
+from ccgbo.running.sources import Tally, check_n_trials, tally_of
 from ccgbo.storage import Store, Unit
 from ccgbo.storage.workers import end_run, start_run
 from ccgbo.study.steps import gave_up, more_to_come
@@ -30,8 +31,8 @@ class StudySource:
         self._heart = threading.Thread(target=self._beat, name="ccgbo-heartbeat", daemon=True)
 
     @property
-    def direction(self) -> Direction:
-        return self.owner.direction
+    def metrics(self) -> Metrics:
+        return self.owner.metrics
 
     def __enter__(self) -> Self:
         self._heart.start()
@@ -66,9 +67,10 @@ class StudySource:
         from a worker that was taken for gone. A failure counts only from the worker that holds the trial: another one
         may be about to give a value.
         """
-        outcome = outcome_of(value, failed=failed, noise_variance=None, error=error)
 
         def tell(unit: Unit) -> Trial | None:
+            metrics = self.owner.metrics_in(unit)
+            outcome = outcome_of(value, failed=failed, noise_variance=None, error=error, metrics=metrics)
             row = unit.trial(trial.id)
             if row is None:
                 raise UnknownTrialError(f"no trial is known as {trial.id!r}.")
@@ -96,7 +98,10 @@ class StudySource:
 
     def tally(self) -> Tally:
         progress = self._store.read(self._id, lambda view: view.progress())
-        return Tally(total=self._total, done=progress.done, failed=progress.failed, best=progress.best)
+        metrics = self.metrics
+        if metrics.plain:
+            return Tally(total=self._total, done=progress.done, failed=progress.failed, best=progress.best)
+        return tally_of(self.owner.trials, metrics, total=self._total, done=progress.done, failed=progress.failed)
 
     def result(self, stopped: str) -> Result:
         return self.owner.result(stopped)

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from ccgbo import revisions
+from ccgbo.engine.editor import settings_after
 from ccgbo.errors import ParamsError, SettingError, SpaceExhaustedError, StorageError, TellError, UnknownTrialError
+from ccgbo.metric_change import MetricsChange, change_metrics
 from ccgbo.records import Trial
-from ccgbo.revisions import abandon, carry_over, change_event, event, used_params
+from ccgbo.revisions import abandon, carry_over, change_event, event, metrics_event, used_params
 from ccgbo.running.sources import CRASHED, MAX_ATTEMPTS
 from ccgbo.space import Change, Space
 from ccgbo.storage import Unit, View
 from ccgbo.storage.base import Lost
-from ccgbo.storage.rows import plain_params
+from ccgbo.storage.rows import StudyRow, plain_params
 from ccgbo.study.copy import Copy
-from ccgbo.study.definition import Definition, carried, pack, unpack
+from ccgbo.study.definition import Definition, carried, measured_anew, pack, unpack
 
 Fixed = Mapping[str, Any] | None
 
@@ -197,9 +199,35 @@ def move(unit: Unit, copy: Copy, change: Change) -> Definition:
         if repr(trial) != repr(known.trial):  # 1, 1.0 and True may be three values
             unit.revise(trial)
     unit.save_definition(row)
-    unit.save_state(replace(unpack(row.optimizer_state), fit=None).to_dict())
+    _forget_fits(unit, row)
     unit.record(change_event(change))
     return definition
+
+
+def _forget_fits(unit: Unit, row: StudyRow) -> None:
+    unit.save_state(replace(unpack(row.optimizer_state), fit=None, fits={}).to_dict())
+
+
+# -- the metrics
+
+
+def measure_anew(unit: Unit, copy: Copy, wanted: Mapping[str, Any]) -> tuple[MetricsChange, Definition, int]:
+    """Every trial and the optimizer's state under other metrics; the fits start anew."""
+    known, row = copy.trials(unit), unit.row()
+    definition = copy.definition
+    settings, change = settings_after(definition.settings, change_metrics(definition.metrics, known, **wanted))
+    if change.nothing:
+        return change, definition, row.n_changes
+    definition, new = measured_anew(definition, row, change.metrics, settings)
+    definition.optimizer(None)  # refuses what does not fit together
+    for trial in known:
+        carried = change.apply(trial)
+        if carried != trial:
+            unit.revise(carried)
+    unit.save_definition(new)
+    _forget_fits(unit, row)
+    unit.record(metrics_event(change))
+    return change, definition, row.n_changes + 1
 
 
 # -- new trials

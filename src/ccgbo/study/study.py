@@ -10,16 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Any, Literal, Self, Unpack, overload
 
 from ccgbo.engine.options import SettingsOptions, check_keywords
 from ccgbo.engine.settings import Settings
-from ccgbo.engine.settings_io import predicates_of, prior_to_dict
+from ccgbo.engine.settings_io import has_withheld, predicates_of, prior_to_dict, settings_to_dict
+from ccgbo.metrics import Between
 from ccgbo.records import Direction, Trial
 from ccgbo.result import Result, summary_html
 from ccgbo.running import Callback, OnError, run
-from ccgbo.space import Space
+from ccgbo.space import Space, together
 from ccgbo.storage import open_store
 from ccgbo.study.definition import Given, define, reopen
 from ccgbo.study.editor import StudyEditor
@@ -49,12 +49,20 @@ class Study(StudyEditor):
         None opens the only study of the file.
     direction
         "maximize" unless given, or "minimize".
+    objective
+        The name of the objective, where metrics are told by their names.
+    objectives
+        Several objectives by name: ``{"yield": "maximize", "cost": "minimize"}``.
+    outcome_constraints
+        Bounds of what is measured: ``{"impurity": AtMost(0.02), "ph": Between(6.5, 7.5)}``.
     preset
         Settings to start from: "default" unless given, "paper" or a ``Settings``.
     seed
         Makes the suggestions repeatable; None draws one.
     constraint
         What a point must satisfy: a predicate of the params, a ``LinearConstraint``, or a list of them.
+    constraints
+        Several of those; the same as a list for ``constraint``.
     prior
         A belief about the optimum: distributions by parameter, or a density of the params.
     threads
@@ -74,9 +82,13 @@ class Study(StudyEditor):
         *,
         name: str | None = None,
         direction: Direction | None = None,
+        objective: str | None = None,
+        objectives: Mapping[str, Direction] | None = None,
+        outcome_constraints: Mapping[str, Between] | None = None,
         preset: str | Settings | None = None,
         seed: int | None = None,
         constraint: Any = None,
+        constraints: Sequence[Any] | None = None,
         prior: Any = None,
         threads: int | None = 1,
         heartbeat: float = 60.0,  # seconds of silence after which a running worker's trial is given to another
@@ -90,9 +102,12 @@ class Study(StudyEditor):
         self._given = Given(
             space=space,
             direction=direction,
+            objective=objective,
+            objectives=objectives,
+            outcome_constraints=outcome_constraints,
             preset=preset,
             seed=seed,
-            constraint=constraint,
+            constraint=together(constraint, constraints),
             prior=prior,
             settings=settings,
         )
@@ -107,12 +122,14 @@ class Study(StudyEditor):
         super().__init__(store, row, definition, threads)
 
     def __repr__(self) -> str:
-        return f"Study({str(self.path)!r}, name={self.name!r}, direction={self.direction!r})"
+        goal = f"direction={self.direction!r}" if self.metrics.plain else "; ".join(self.metrics.describe())
+        return f"Study({str(self.path)!r}, name={self.name!r}, {goal})"
 
     def _repr_html_(self) -> str:
-        title, trials = f"Study {self.name}, to {self.direction}, in {self.path.name}", self.trials
-        r = self.recommend() if any(trial.in_model for trial in trials) else None
-        return summary_html(title, trials, self.direction, r)
+        found = self.result()
+        goal = f"to {self.direction}" if self.metrics.plain else ", ".join(self.metrics.describe())
+        title = f"Study {self.name}, {goal}, in {self.path.name}"
+        return summary_html(title, found.trials, self.metrics, found.recommended)
 
     def __enter__(self) -> Self:
         return self
@@ -124,7 +141,9 @@ class Study(StudyEditor):
         known = self._copy.definition
         prior = known.prior if prior_to_dict(known.prior) is None else None
         constraint = predicates_of(known.space) or None
-        given = replace(self._given, space=None, constraint=constraint, prior=prior)  # the rest is in the file
+        own = "acquisition" not in known.missing and has_withheld(settings_to_dict(known.settings)["acquisition"])
+        settings = {"acquisition": known.settings.acquisition} if own else {}
+        given = Given(constraint=constraint, prior=prior, settings=settings)  # the rest is in the file
         return _reopen, (os.fspath(self.path), self.name, given, self._threads, self.heartbeat)
 
     def close(self) -> None:
@@ -211,8 +230,8 @@ class Study(StudyEditor):
         Parameters
         ----------
         f
-            The objective, called with the params by name; it returns a number, a list of readings, or a tuple
-            (value, standard_error).
+            The objective, called with the params by name; it returns a number, a list of readings, a tuple
+            (value, standard_error), or a mapping of named metrics to these.
         n_trials
             The total of suggestions that the study shall have; points of ``x0`` count.
         x0
@@ -224,9 +243,10 @@ class Study(StudyEditor):
         timeout
             Seconds, or a text such as "30min", after which no trial is started.
         target
-            A value at which, or at a better one, the run stops.
+            A value at which, or at a better one, the run stops; it must keep every outcome constraint.
         patience
-            Trials without a better value after which the run stops.
+            Trials without a better value, or of several objectives without a change of the front, after which the run
+            stops.
         stop_when_gain_below
             The run stops when the model expects another ten evaluations to gain less than this, see
             ``Optimizer.expected_gain``, and says so five times in a row.
@@ -260,11 +280,10 @@ class Study(StudyEditor):
 
 def _reopen(path: str, name: str, given: Given, threads: int | None, heartbeat: float) -> Study:
     """A study in another process."""
-    options = {"direction": given.direction, "preset": given.preset, "constraint": given.constraint}
     return Study(
         path,
         name=name,
-        **options,
+        constraint=given.constraint,
         prior=given.prior,
         threads=threads,
         heartbeat=heartbeat,

@@ -32,7 +32,7 @@ class StudyTeller(StudyReader):
         value: Any = None,
         *,
         failed: bool = False,
-        noise_variance: float | None = None,
+        noise_variance: float | Mapping[str, float | None] | None = None,
         error: str | None = None,
         params: Mapping[str, Any] | None = None,
         note: str | None = None,
@@ -46,11 +46,12 @@ class StudyTeller(StudyReader):
         trial
             A trial that was asked for, its id, or the params of a point evaluated elsewhere.
         value
-            The value of the objective: a number, a list of readings, or a tuple (value, standard_error).
+            The value of the objective: a number, a list of readings, or a tuple (value, standard_error); a mapping of
+            the metrics to these where they have names, ``{"yield": 71.5, "cost": 3.2}``. None and NaN: not measured.
         failed
             That the evaluation gave no value; then ``value`` is left out.
         noise_variance
-            The variance of the value's error, where it is known.
+            The variance of the value's error, where it is known; by name where metrics have names.
         error
             Why it failed.
         params
@@ -62,14 +63,21 @@ class StudyTeller(StudyReader):
         attributes
             More to keep with it, by name: plain data as JSON has it.
         """
-        outcome = outcome_of(value, failed=failed, noise_variance=noise_variance, error=error)
         said = attributes_of(note, tags, attributes)
-        if not isinstance(trial, Mapping):
-            return self._write(lambda unit: tell(unit, self._copy.space(unit), trial, outcome, params, said), "trials")
-        if params is not None:
+
+        if isinstance(trial, Mapping) and params is not None:
             raise TellError(f"params must be None where trial is a point itself, got {params!r}.")
-        point = trial
-        return self._write(lambda unit: add_told(unit, [_told(self._copy.space(unit), point, outcome, said)]))[0]
+
+        def step(unit: Unit) -> Trial:
+            known = self._copy.current(unit)
+            outcome = outcome_of(
+                value, failed=failed, noise_variance=noise_variance, error=error, metrics=known.metrics
+            )
+            if isinstance(trial, Mapping):
+                return add_told(unit, [_told(known.space, trial, outcome, said)])[0]
+            return tell(unit, known.space, trial, outcome, params, said)
+
+        return self._write(step, "study" if isinstance(trial, Mapping) else "trials")
 
     def tell_many(self, params: Any, values: Iterable[Any], *, noise_variance: Any = None) -> list[Trial]:
         """Record many evaluations made elsewhere, all or none.
@@ -79,15 +87,16 @@ class StudyTeller(StudyReader):
         params
             A list of params, or a DataFrame.
         values
-            Their values, each as ``tell`` takes it.
+            Their values, each as ``tell`` takes it; where metrics have names, also a DataFrame with a column for each.
         noise_variance
             Of their errors: one for all, one for each, or None where unknown.
         """
-        values = list(values) if not isinstance(values, list) else values  # a step may be done again
+        values = values if isinstance(values, list) or hasattr(values, "to_dict") else list(values)  # may be done again
 
         def tell_all(unit: Unit) -> list[Trial]:
-            space = self._copy.space(unit)
-            rows, outcomes = read_table(params, values, noise_variance, space)
+            known = self._copy.current(unit)
+            space = known.space
+            rows, outcomes = read_table(params, values, noise_variance, space, known.metrics)
             points = [Trial(id=-1, params=space.canonical(row)) for row in rows]
             return add_told(unit, [point.with_outcome(**o) for point, o in zip(points, outcomes, strict=True)])
 
@@ -104,12 +113,13 @@ class StudyTeller(StudyReader):
         ``plan`` sees every trial as the file has it and returns both lists; what it raises leaves the file as it was. A
         changed trial is an outcome of a pending one, or an amendment, which is an event in the log.
         """
-        space = self.space
+        space, metrics = self.space, self.metrics
 
         def tell_all(unit: Unit) -> list[Trial]:
             known = {trial.id: trial for trial in self._copy.trials(unit)}
-            if self.space != space:
-                raise StorageError("the space of the study was changed meanwhile; nothing was told. Do it again.")
+            for what, is_same in (("space", self.space == space), ("metrics", self.metrics == metrics)):
+                if not is_same:
+                    raise StorageError(f"the {what} of the study changed meanwhile; nothing was told. Do it again.")
             changed, told = plan(known)
             return [settle(unit, known[trial.id], trial) for trial in changed] + add_told(unit, told)
 
