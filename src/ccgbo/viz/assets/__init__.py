@@ -18,6 +18,7 @@ VIEWS = (  # scripts, in the order they need
 BENCH = (  # and work by hand
     "requests.js",
     "fields.js",
+    "measured.js",
     "pending.js",
     "editor.js",
     "space_form.js",

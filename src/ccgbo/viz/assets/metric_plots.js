@@ -2,7 +2,7 @@
 "use strict";
 
 Object.assign(ccgbo.plots, (() => {
-  const { everyNth, label, number, short } = ccgbo;
+  const { everyNth, short } = ccgbo;
   const { colors, layout } = ccgbo.plots;
   const MOST_BARS = 250;  // trials of a front with error bars; more are a blot
 
@@ -26,7 +26,7 @@ Object.assign(ccgbo.plots, (() => {
       array: on.map((k) => Math.max(found.high[axis][k] - found.at[axis][k], 0)), arrayminus: on.map((k) => Math.max(found.at[axis][k] - found.low[axis][k], 0)),
     } : undefined;
     const traces = [
-      group("infeasible", out, { ...credit, symbol: "x-thin", size: 8, color: shades(out), line: { width: 2, color: shades(out), ...credit } }),
+      group("infeasible", out, { symbol: "x-thin", size: 8, color: EDGE, line: { width: 2, color: EDGE } }),
       group("dominated", dominated, { ...credit, size: 9, color: shades(dominated), line: { color: EDGE, width: 0.6 }, showscale: data.credit.size > 0,
         colorbar: { title: { text: "credit", side: "right" }, thickness: 10, outlinewidth: 0, len: 0.9 } }),
       { ...group("front", on, { symbol: "diamond", size: 10, color: BLUE, line: { color: CARD, width: 1 } }), error_x: bars(i), error_y: bars(j),

@@ -39,7 +39,8 @@ ccgbo.metricViews = (() => {
       this.controls = el("div", { class: "controls" }, el("label", null, "across ", this.x), el("label", null, "up ", this.y));
       this.plot = new Plot("trials over two objectives, with the front", "tall");
       this.note = el("p", { class: "note" });
-      this.node = el("div", null, this.controls, this.note, this.plot.node);
+      this.legend = el("div");
+      this.node = el("div", null, this.note, this.legend, this.controls, this.plot.node);
     }
     // Both must differ: what is chosen stays, the other moves on.
     chosen(now, other) {
@@ -59,12 +60,15 @@ ccgbo.metricViews = (() => {
     }
     draw() {
       const { data, names } = this, [x, y] = [names[this.x.selectedIndex], names[this.y.selectedIndex]];
-      say(this.note, data.study.front.length ? "" : data.metrics && Object.keys(data.metrics.constraints).length ? "No trial is known to be feasible yet." : "No trial has every objective yet.");
+      const none = data.bounded ? "No trial is known to be feasible yet." : "No trial has every objective yet.";
+      const found = `${data.bounded ? "Feasible trials" : "Trials"} that none is better than in every objective, with 95 % bars of what the model believes.`;
+      say(this.note, data.study.front.length ? found : none);
+      fill(this.legend, ccgbo.legend(["diamond", "front"], ["dot", "dominated, coloured by credit"], ...(data.bounded ? [["cross soft", "infeasible"]] : [])));
       this.plot.set(() => ccgbo.plots.front(data, x, y));
     }
   }
 
-  function told(values) {
+  function valuesText(values) {
     return Object.entries(values).map(([name, value]) => `${name} ${number(value)}`).join(", ");
   }
 
@@ -76,8 +80,8 @@ ccgbo.metricViews = (() => {
   function frontTiles(data, tile, counted, wait) {
     const { study, analysis } = data, volume = study.hypervolume, found = analysis.recommended_set;
     return [
-      tile("front", count(study.front.length), study.front.length ? `feasible trials that none is better than in every objective` : "no feasible trial with every objective yet"),
-      tile("hypervolume", volume ? number(volume.value) : "–", volume ? `from ${told(volume.reference)}` : "needs a front"),
+      tile("front", count(study.front.length), study.front.length ? "trials that none is better than in every objective" : `no ${data.bounded ? "feasible " : ""}trial with every objective yet`),
+      tile("hypervolume", volume ? number(volume.value) : "–", volume ? `reference ${valuesText(volume.reference)}` : "needs a front"),
       tile("trials", String(study.trials.id.length), counted),
       tile("recommended", found ? count(found.length) : "–", found ? `${found.length === 1 ? "point" : "points"} that span the front` : wait),
     ];
@@ -86,7 +90,7 @@ ccgbo.metricViews = (() => {
   // The recommended points side by side: settings, and what the model expects of each metric.
   function recommendedTable(head, body, data, wait) {
     const found = data.analysis.recommended_set || [], best = data.study.best;
-    const columns = [...(best === null ? [] : [{ title: `best, trial ${best}`, id: best }]), ...found.filter((r) => data.row.has(r.id)).map((r) => ({ title: `recommended, trial ${r.id}`, ...r }))];
+    const columns = [...(best === null ? [] : [{ title: `best, trial ${best}`, id: best }]), ...found.filter((r) => data.row.has(r.id)).map((r) => ({ title: data.several ? `trial ${r.id}` : `recommended, trial ${r.id}`, ...r }))];
     fill(head, el("th", { scope: "col" }, ""), ...columns.map((c) => el("th", { scope: "col", class: "num" }, c.title)));
     if (!columns.length) return fill(body, el("tr", null, el("td", null, wait)));
     const points = columns.map((c) => new Map(data.params(c.id)));
@@ -110,5 +114,5 @@ ccgbo.metricViews = (() => {
     }));
   }
 
-  return { FrontView, MetricChoice, boundsTable, expected, frontTiles, recommendedTable, told };
+  return { FrontView, MetricChoice, boundsTable, expected, frontTiles, recommendedTable, valuesText };
 })();

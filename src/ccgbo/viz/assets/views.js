@@ -5,7 +5,7 @@ Object.assign(ccgbo, (() => {
   const { Data, Log, Table, advice, arrange, count, el, fill, number, say } = ccgbo;
   const { LAYERS, Plot, blank, distribution, importance, leftOut, map, overTime, parallel, progress, slice, timeline } = ccgbo.plots;
   const { hypervolume } = ccgbo.plots;
-  const { FrontView, MetricChoice, boundsTable, frontTiles, recommendedTable, told } = ccgbo.metricViews;
+  const { FrontView, MetricChoice, boundsTable, frontTiles, recommendedTable, valuesText } = ccgbo.metricViews;
   const CREDIT = "Credit ranks the evaluations by how likely each is, to the model, to be at the optimum: 1 the likeliest, 0.1 the least.";
 
   function card(span, title, note, ...children) {
@@ -75,7 +75,7 @@ Object.assign(ccgbo, (() => {
       el("ol", { class: "story" }, ...told.chapters.map((c) =>
         el("li", null,
           el("span", { class: "who" }, `Trial ${c.id}`),
-          ` · ${data.metrics === null ? `value ${number(c.value)}` : told(c.values)} · credit ${c.credit.toFixed(2)}`,
+          ` · ${data.metrics === null ? `value ${number(c.value)}` : valuesText(c.values)} · credit ${c.credit.toFixed(2)}`,
           bar(c.credit),
           el("div", null, `… ${c.because.join("; ")}.`),
           params(data.row.has(c.id) ? data.params(c.id) : [])
@@ -266,8 +266,7 @@ Object.assign(ccgbo, (() => {
     const mapCard = card(7, "Inside the model", null, metric.place("inside the model"), mapView.node);
     const volumeNote = el("p", { class: "note" }), allNote = el("p", { class: "note" });
     const progressCard = card(8, "Progress", progressNote, progressView.node);
-    const frontCard = card(8, "Front", "Feasible trials that none is better than in every objective, with 95 % bars of what the model believes.",
-      legend(["diamond", "front"], ["dot", "dominated, coloured by credit"], ["cross soft", "infeasible"]), frontView.node);
+    const frontCard = card(8, "Front", null, frontView.node);
     const volumeCard = card(4, "Hypervolume", null, volumeNote, plots.hypervolume.node);
     const boundsCard = card(12, "Feasibility", "How likely every bound is kept, by the model.", boundsNode, feasibleMap.node);
     const recommendedNote = el("p", { class: "note" });
@@ -280,10 +279,10 @@ Object.assign(ccgbo, (() => {
       card(7, "Believe the model?", null, metric.place("believe the model"), believeNode, plots.leftOut.node),
       card(6, "Here, because of these: the credit story", null, storyNode),
       card(6, "Not there, because of those: what each is worth", null, elsewhereNode),
+      boundsCard,
       mapCard,
       card(5, "Parameter importance", "The share of the predicted variation that each takes part in (total Sobol index of the model).", metric.place("importance"), plots.importance.node),
       card(7, "Credit over time", null, overTimeNote, plots.overTime.node),
-      boundsCard,
       card(5, "Distribution of values", "How many evaluations gave which value; the dotted line is the best.", metric.place("distribution"), plots.distribution.node),
       card(12, "Along each parameter", "The other parameters are held at the recommended point.", metric.place("along each parameter"),
         guidance, slices.node),
@@ -320,6 +319,7 @@ Object.assign(ccgbo, (() => {
       progressCard.hidden = data.several;
       frontCard.hidden = volumeCard.hidden = !data.several;
       boundsCard.hidden = !data.bounded;
+      say(recommendedCard.firstChild, data.several ? "Recommended" : "Best and recommended");
       recommendedCard.className = `card span-${data.several ? 12 : 4}`;
       say(recommendedNote, data.several ? "Recommended: evaluated points that span the front, with what the model expects of them."
         : `Recommended: the evaluated point with the best predicted value${data.bounded ? " that keeps the bounds" : ""}, the safer choice when values are noisy.`);
@@ -327,7 +327,7 @@ Object.assign(ccgbo, (() => {
       if (!data.several) progressView.update(data);
       frontView.update(data);
       const volume = study.hypervolume;
-      say(volumeNote, volume ? `The volume that the measured front dominates, from ${told(volume.reference)}.` : "");
+      say(volumeNote, volume ? `The volume that the measured front dominates, up to the reference point ${valuesText(volume.reference)}.` : "");
       plots.hypervolume.set(() => (volume ? hypervolume(volume) : blank("needs a feasible trial with every objective")));
       if (data.bounded) {
         boundsTable(boundsBody, data);
@@ -351,5 +351,5 @@ Object.assign(ccgbo, (() => {
     };
   }
 
-  return { build, card, options, params, reproduce };
+  return { build, card, legend, options, params, reproduce };
 })());
