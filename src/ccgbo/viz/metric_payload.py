@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.metrics import Metrics, feasible
-from ccgbo.records import Measurement, Trial, as_tuple, front_of
+from ccgbo.metrics import Measurement, Metrics, feasible
+from ccgbo.records import Trial, as_tuple, front_of
 from ccgbo.viz.front_view import front_view, volumes
 from ccgbo.viz.model_view import ModelView
 from ccgbo.viz.numbers import numbers_list, short_number

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -16,12 +15,10 @@ from typing import Any
 import numpy as np
 
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.settings import Settings
-from ccgbo.errors import CcgboError, SpaceError
+from ccgbo.errors import CcgboError
 from ccgbo.metrics import VALUE, Metrics, feasible
 from ccgbo.records import Direction, Event, Trial, best_of
-from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
-from ccgbo.versions import versions
+from ccgbo.space import Categorical, Int, Parameter, Space
 from ccgbo.viz.advice import advice_payload, believe
 from ccgbo.viz.axes import Axis, labels_of
 from ccgbo.viz.importance import importance
@@ -259,56 +256,6 @@ def _over_time(source: Source, n: int) -> dict[str, Any]:
         "after": history.after.tolist(),
         "credit": numbers_list(history.credits[rows], 2),
     }
-
-
-# -- how to make it again
-
-
-def reproduction(
-    space: Space, goal: Direction | Metrics, settings: Settings, name: str, file: str | None
-) -> dict[str, Any]:
-    """Versions, settings and the code that leads back here; ``file`` is the study's file name, if it has one."""
-    try:
-        space_text = space_to_json(space)
-    except SpaceError:  # predicates live in code only
-        space_text = repr(space)
-    if file is not None:
-        shell = [f"ccgbo report {shlex.quote(file)} --name {shlex.quote(name)} -o report.html"]
-        code = ["import ccgbo", "", f"study = ccgbo.Study({file!r}, name={name!r})", "study.ask()  # goes on from here"]
-    else:
-        shell = []
-        code = [
-            "import json",
-            "",
-            "from ccgbo import *",
-            "from ccgbo.space import space_from_json",
-            "",
-            "# space.json is at the end of this page, trials.json behind a button above the table of trials",
-            'space = space_from_json(open("space.json").read())',
-            'told = [t for t in json.load(open("trials.json")) if t["state"] == "complete"]',
-            f"settings = {settings.describe()}",
-            f"opt = Optimizer(space, {_goal(goal)}, preset=settings)",
-            f'opt.tell_many([t["params"] for t in told], [t["{_told(goal)}"] for t in told])',
-        ]
-    return {
-        "versions": {k: v for k, v in versions().items() if k in ("python", "ccgbo", "numpy", "scipy")},
-        "shell": shell,
-        "code": "\n".join(code),
-        "settings": settings.describe(),
-        "space": space_text,
-    }
-
-
-def _goal(goal: Direction | Metrics) -> str:
-    """What an optimizer is told of its metrics, as code."""
-    if not isinstance(goal, Metrics) or goal.plain:
-        return f"direction={(goal.direction if isinstance(goal, Metrics) else goal)!r}"
-    return f"objectives={dict(goal.objectives)!r}, outcome_constraints={dict(goal.constraints)!r}"
-
-
-def _told(goal: Direction | Metrics) -> str:
-    """The field of a trial that has what was told."""
-    return "values" if isinstance(goal, Metrics) and not goal.plain else "value"
 
 
 # -- numbers

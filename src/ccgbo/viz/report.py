@@ -22,7 +22,8 @@ from ccgbo.records import Event
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.model_view import Source, optimizer_of
-from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
+from ccgbo.viz.payload import analysis_payload, study_payload, to_json
+from ccgbo.viz.reproduction import reproduction
 
 
 def write_report(source: Source, path: str | os.PathLike[str], *, title: str | None = None) -> Path:

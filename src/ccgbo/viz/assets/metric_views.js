@@ -98,7 +98,7 @@ ccgbo.metricViews = (() => {
     const metric = (name) => columns.map((c) => (c.metrics && c.metrics[name] ? `${number(c.metrics[name][0])} ± ${number(c.metrics[name][1], 2)}` : number(data.measured(name, c.id))));
     return fill(body,
       ...data.metrics.names.map((name) => row(name, metric(name))),
-      data.bounded ? row("probability of being feasible", columns.map((c) => number(c.feasibility, 3))) : null,
+      data.bounded ? row("feasible with probability", columns.map((c) => number(c.feasibility, 3))) : null,
       ...data.names.map((name) => row(name, points.map((p) => (p.has(name) ? number(p.get(name)) : "–")))));
   }
 

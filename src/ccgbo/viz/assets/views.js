@@ -6,7 +6,6 @@ Object.assign(ccgbo, (() => {
   const { LAYERS, Plot, blank, distribution, importance, leftOut, map, overTime, parallel, progress, slice, timeline } = ccgbo.plots;
   const { hypervolume } = ccgbo.plots;
   const { FrontView, MetricChoice, boundsTable, frontTiles, recommendedTable, valuesText } = ccgbo.metricViews;
-  const CREDIT = "Credit ranks the evaluations by how likely each is, to the model, to be at the optimum: 1 the likeliest, 0.1 the least.";
 
   function card(span, title, note, ...children) {
     return el("section", { class: `card span-${span}` }, el("h2", null, title), note ? el("p", { class: "note" }, note) : null, ...children);
@@ -70,7 +69,7 @@ Object.assign(ccgbo, (() => {
     }
     fill(
       node,
-      el("p", { class: "note" }, CREDIT),
+      el("p", { class: "note" }, `Credit ranks the evaluations by how likely each is, to the model, to be ${data.several ? "on the front" : `at the ${data.bounded ? "feasible " : ""}optimum`}: 1 the likeliest, 0.1 the least.`),
       el("p", null, told.headline),
       el("ol", { class: "story" }, ...told.chapters.map((c) =>
         el("li", null,
@@ -269,7 +268,7 @@ Object.assign(ccgbo, (() => {
     const frontCard = card(8, "Front", null, frontView.node);
     const volumeCard = card(4, "Hypervolume", null, volumeNote, plots.hypervolume.node);
     const boundsCard = card(12, "Feasibility", "How likely every bound is kept, by the model.", boundsNode, feasibleMap.node);
-    const recommendedNote = el("p", { class: "note" });
+    const recommendedNote = el("p", { class: "note" }), heldNote = el("p", { class: "note" });
     const recommendedCard = card(4, "Best and recommended", null, recommendedNote, settingsNode);
     const timeCard = card(12, "Timeline", "Each line is a trial, from its asking to its outcome.", legend(["line blue", "told"], ["line red", "failed"], ["line grey", "waiting, or abandoned"]), plots.timeline.node);
     fill(root, tilesNode, thin, el("div", { class: "grid views" },
@@ -284,7 +283,7 @@ Object.assign(ccgbo, (() => {
       card(5, "Parameter importance", "The share of the predicted variation that each takes part in (total Sobol index of the model).", metric.place("importance"), plots.importance.node),
       card(7, "Credit over time", null, overTimeNote, plots.overTime.node),
       card(5, "Distribution of values", "How many evaluations gave which value; the dotted line is the best.", metric.place("distribution"), plots.distribution.node),
-      card(12, "Along each parameter", "The other parameters are held at the recommended point.", metric.place("along each parameter"),
+      card(12, "Along each parameter", null, heldNote, metric.place("along each parameter"),
         guidance, slices.node),
       timeCard,
       card(12, "All evaluations", null, allNote, plots.parallel.node),
@@ -323,6 +322,7 @@ Object.assign(ccgbo, (() => {
       recommendedCard.className = `card span-${data.several ? 12 : 4}`;
       say(recommendedNote, data.several ? "Recommended: evaluated points that span the front, with what the model expects of them."
         : `Recommended: the evaluated point with the best predicted value${data.bounded ? " that keeps the bounds" : ""}, the safer choice when values are noisy.`);
+      say(heldNote, `The other parameters are held at ${data.several ? "a point of the front" : "the recommended point"}.`);
       say(allNote, `One line per trial; the ${data.several ? "fewer trials are better than it in every objective" : "better its value"}, the stronger the line.${data.bounded ? " Dotted: it broke a bound. Green: what is allowed." : ""}`);
       if (!data.several) progressView.update(data);
       frontView.update(data);

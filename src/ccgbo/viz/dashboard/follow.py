@@ -24,7 +24,8 @@ from ccgbo.space import Space
 from ccgbo.storage import Address, Place, StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
-from ccgbo.viz.payload import improvements, reproduction, study_payload, to_json
+from ccgbo.viz.payload import improvements, study_payload, to_json
+from ccgbo.viz.reproduction import reproduction
 
 PAUSE_PER_ANALYSIS = 2.0  # seconds without one for each second that an analysis took: the study's own work is first
 TRUSTED = 1.0  # seconds for which a state that did not change is believed: clocks of file systems tick slowly
