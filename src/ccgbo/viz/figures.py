@@ -116,9 +116,7 @@ def _values(run: HasTrials) -> Array:
     """The values that came in, NaN where a trial has other metrics only."""
     if run.metrics.several:
         said = "; ".join(run.metrics.describe())
-        raise UnsupportedError(
-            f"this figure is of one objective, got {said}: plot_hypervolume and plot_front are of several."
-        )
+        raise UnsupportedError(f"this figure is of one objective, got {said}: plot_hypervolume is of several.")
     values = np.array([t.value for t in run.trials if t.in_model], dtype=float)
     if np.isnan(values).all():
         raise NoObservationsError("no trial has a value yet.")
@@ -139,9 +137,8 @@ def _best_so_far(run: HasTrials) -> Array:
 
 def _regret(run: HasTrials, optimum: float, *, cumulative: bool) -> Array:
     if cumulative and run.metrics.constraints:
-        raise UnsupportedError(
-            "cumulative regret is not defined where evaluations may be infeasible: outcome_constraints are given."
-        )
+        said = "; ".join(run.metrics.describe())
+        raise UnsupportedError(f"cumulative=True is for evaluations that are all feasible, got {said}.")
     if cumulative:
         return np.cumsum(np.abs(optimum - _values(run)))
     return np.abs(optimum - _best_so_far(run))
