@@ -84,10 +84,15 @@ const ccgbo = (() => {
 
   // -- the data, looked up by trial
 
+  // An object that has nothing but these: a metric may be called "constructor".
+  function byName(entries) {
+    return Object.assign(Object.create(null), entries);
+  }
+
   class Data {
     constructor(study, analysis, metric = null) {
       this.study = study;
-      this.metrics = study.metrics || null;  // named objectives and bounds
+      this.metrics = study.metrics ? { names: study.metrics.names, objectives: byName(study.metrics.objectives), constraints: byName(study.metrics.constraints) } : null;
       this.metric = metric;  // of those the one that the values are of
       this.several = this.metrics !== null && Object.keys(this.metrics.objectives).length > 1;
       this.bounded = this.metrics !== null && Object.keys(this.metrics.constraints).length > 0;
@@ -108,7 +113,7 @@ const ccgbo = (() => {
     // The same with the values and the model of one metric.
     of(metric) {
       if (metric === null) return this;
-      const { by_metric: all, ...rest } = this.analysis, own = (all || {})[metric];
+      const { by_metric: all, ...rest } = this.analysis, own = byName(all || {})[metric];
       const nothing = { believe: undefined, importance: undefined, slices: undefined, maps: undefined };
       if (!own) return new Data(this.study, metric === this.metrics.names[0] && !all ? rest : { ...rest, ...nothing, ...(all ? { message: `${metric} was not measured yet` } : {}) }, metric);
       const whole = (cuts, key) => cuts.map((cut, i) => ({ ...cut, layers: { ...rest[key][i].layers, ...cut.layers } }));

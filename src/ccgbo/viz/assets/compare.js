@@ -68,7 +68,7 @@ ccgbo.Comparison = (() => {
       fill(this.rows, ...alike.map((study) => this.row(study)));
       const others = studies.length - alike.length;
       const several = own && own.metrics !== null && Object.keys(own.metrics.objectives).length > 1;
-      const left = others ? `${others === 1 ? "One study" : `${others} studies`} of the other direction or of other metrics left out.` : "";
+      const left = others ? `${others === 1 ? "One study" : `${others} studies`} ${studies.every((study) => study.metrics === null) ? "of the other direction" : "with other metrics"} left out.` : "";
       say(this.note, [several ? "Several objectives have no best value: the front of each study stands on its own page." : "", left].filter(Boolean).join(" "));
     }
     row({ name, n, steps }) {
