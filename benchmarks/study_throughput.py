@@ -1,9 +1,14 @@
-"""How fast a study file is: several processes on one study, and a study with many trials.
+"""How fast a study is: several processes on one study, and a study with many trials.
 
-    python benchmarks/study_throughput.py [--processes 8] [--trials 200] [--many 10000]
+    python benchmarks/study_throughput.py [--store sqlite] [--at 200 1000] [--processes 8] [--trials 96] [--repeats 3]
+    python benchmarks/study_throughput.py --store postgres --address postgresql://user@host/database
 
-Each process runs ask, a fast function, tell. All of them work on one study in one file, so the suggestions are made
-one after another; the table shows what the file adds to the time of the suggestions themselves.
+Each process runs ask, a fast function, tell. All of them work on one study, so the suggestions are made one after
+another. Two rates stand beside theirs, measured in turn with it in every repeat: one optimizer in memory that has as
+many points pending as there are processes, which is what one core can suggest in sequence, and one process alone on the
+study. A repeat has its own seed. On a machine that has other things to do only the ratios mean something.
+
+PostgreSQL needs a database to which the address leads; the studies made there are deleted at the end.
 """
 
 from __future__ import annotations
@@ -11,6 +16,9 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import platform
+import sqlite3
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 
 import ccgbo
 
@@ -28,19 +37,52 @@ def fast(x: float, y: float) -> float:
     return -((x - 0.3) ** 2) - (y - 0.7) ** 2
 
 
-def work(path: str, n_trials: int, settings: dict[str, Any], ready: Any) -> None:
-    in_memory(3, {"n_initial": 2})  # load everything before the clock starts
-    with ccgbo.Study(path, SPACE, seed=0, **settings) as study:
+def points(n: int, seed: int) -> list[dict[str, float]]:
+    return [{"x": float(x), "y": float(y)} for x, y in np.random.default_rng(seed).random((n, 2))]
+
+
+def tell_points(owner: Any, n: int, seed: int) -> None:
+    """``n`` observations, and a suggestion so that the first fit is made."""
+    told = points(n, seed)
+    owner.tell_many(told, [fast(**p) for p in told])
+    trial = owner.ask()
+    owner.tell(trial, fast(**trial.params))
+
+
+# -- the three rates, in trials per second
+
+
+def in_memory(n: int, n_trials: int, pending: int, seed: int) -> float:
+    """One optimizer, with so many points under evaluation at every ask."""
+    optimizer = ccgbo.Optimizer(SPACE, seed=seed)
+    tell_points(optimizer, n, seed)
+    running = [optimizer.ask() for _ in range(pending)]
+    start = time.perf_counter()
+    for _ in range(n_trials):
+        running.append(optimizer.ask())
+        done = running.pop(0)
+        optimizer.tell(done, fast(**done.params))
+    return n_trials / (time.perf_counter() - start)
+
+
+def work(path: str, name: str, n_trials: int, ready: Any) -> None:
+    in_memory(4, 2, 0, 0)  # load everything before the clock starts
+    with ccgbo.Study(path, name=name) as study:
+        study.optimizer()
         ready.wait()
         for _ in range(n_trials):
             trial = study.ask()
             study.tell(trial, fast(**trial.params))
 
 
-def in_parallel(path: str, processes: int, n_trials: int, settings: dict[str, Any]) -> float:
+def on_study(path: str, n: int, processes: int, n_trials: int, seed: int) -> float:
+    """So many processes that share ``n_trials`` of one study."""
+    name = f"n{n} p{processes} s{seed}"
+    with ccgbo.Study(path, SPACE, name=name, seed=seed) as study:
+        tell_points(study, n, seed)
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(processes + 1)
-    workers = [context.Process(target=work, args=(path, n_trials, settings, ready)) for _ in range(processes)]
+    workers = [context.Process(target=work, args=(path, name, n_trials // processes, ready)) for _ in range(processes)]
     for worker in workers:
         worker.start()
     ready.wait()
@@ -48,22 +90,38 @@ def in_parallel(path: str, processes: int, n_trials: int, settings: dict[str, An
     for worker in workers:
         worker.join()
     seconds = time.perf_counter() - start
-    trials = ccgbo.Study(path).trials
-    wanted = processes * n_trials
     assert all(worker.exitcode == 0 for worker in workers), "a process failed"
+    check(path, name, n + 1 + n_trials // processes * processes)
+    ccgbo.delete_study(path, name)
+    return n_trials // processes * processes / seconds
+
+
+def check(path: str, name: str, wanted: int) -> None:
+    with ccgbo.Study(path, name=name) as study:
+        trials = study.trials
     assert [t.id for t in trials] == list(range(wanted)), f"{len(trials)} trials instead of {wanted}"
-    assert all(t.state == "complete" for t in trials), "a value was lost"
+    assert all(t.value == fast(**t.params) for t in trials), "a value was lost"
     assert len({tuple(t.params.values()) for t in trials}) == wanted, "a point was suggested twice"
-    return seconds
 
 
-def in_memory(n_trials: int, settings: dict[str, Any]) -> float:
-    start = time.perf_counter()
-    optimizer = ccgbo.Optimizer(SPACE, seed=0, **settings)
-    for _ in range(n_trials):
-        trial = optimizer.ask()
-        optimizer.tell(trial, fast(**trial.params))
-    return time.perf_counter() - start
+def compare(path: str, n: int, args: argparse.Namespace) -> None:
+    """The rates of every repeat, one after the other, and their medians."""
+    rates = []
+    for seed in range(args.seed, args.seed + args.repeats):
+        memory = in_memory(n, args.trials, args.processes - 1, seed)
+        alone = on_study(path, n, 1, args.trials, seed)
+        many = on_study(path, n, args.processes, args.trials, seed)
+        rates.append((memory, alone, many, many / memory, many / alone))
+        print(row(n, f"seed {seed}", rates[-1]), flush=True)
+    print(row(n, "median", [statistics.median(column) for column in zip(*rates, strict=True)]), flush=True)
+
+
+def row(n: int, what: str, rates: Any) -> str:
+    memory, alone, many, of_memory, of_alone = rates
+    return f"{n:>6}  {what:<8} {memory:>9.1f} {alone:>12.1f} {many:>12.1f} {of_memory:>12.2f} {of_alone:>12.2f}"
+
+
+# -- many trials
 
 
 def seconds_of(f: Callable[[], Any]) -> float:
@@ -95,21 +153,48 @@ def many_trials(path: str, n: int) -> None:
     print(f"  tell                    {seconds_of(lambda: study.tell({'x': 0.5, 'y': 0.5}, 0.0)):7.3f} s")
 
 
+def versions(store: str, address: str | None) -> str:
+    """What was measured, on what."""
+    used = [f"ccgbo {ccgbo.__version__}", f"Python {platform.python_version()}", f"NumPy {np.__version__}"]
+    used += [f"SciPy {scipy.__version__}"]
+    if store == "sqlite":
+        return ", ".join([*used, f"SQLite {sqlite3.sqlite_version}"])
+    import psycopg
+
+    with psycopg.connect(address or "") as connection:
+        server = connection.info.parameter_status("server_version")
+        fsync = connection.execute("SHOW fsync").fetchone()
+    return ", ".join(
+        [*used, f"psycopg {psycopg.__version__}", f"PostgreSQL {server} (fsync {fsync[0] if fsync else ''})"]
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--address", help="of the database, for --store postgres")
+    parser.add_argument("--at", type=int, nargs="+", default=[200, 1000], help="observations in the study")
     parser.add_argument("--processes", type=int, default=8)
-    parser.add_argument("--trials", type=int, default=200, help="of each process")
-    parser.add_argument("--many", type=int, default=10_000)
+    parser.add_argument("--trials", type=int, default=96, help="of all processes together, in each measurement")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0, help="of the first repeat")
+    parser.add_argument(
+        "--many", type=int, default=10_000, help="trials of the last part, SQLite alone; 0 leaves it out"
+    )
     args = parser.parse_args()
-    total = args.processes * args.trials
-    print(f"{os.cpu_count()} cores, {args.processes} processes x {args.trials} trials on one file")
+    if args.store == "postgres" and args.address is None:
+        parser.error("--store postgres needs --address postgresql://user@host/database")
     with tempfile.TemporaryDirectory() as folder:
-        for label, settings in (("initial design only", {"n_initial": total}), ("model", {})):
-            seconds = in_parallel(f"{folder}/{label}.db", args.processes, args.trials, settings)
-            print(f"  {label:<22}  {total:,} recorded in {seconds:6.1f} s: {total / seconds:6.1f} trials/s", flush=True)
-            alone = in_memory(total, settings)
-            print(f"  {'':<22}  one optimizer in memory:    {total / alone:6.1f} trials/s", flush=True)
-        many_trials(f"{folder}/many.db", args.many)
+        path = args.address or f"{folder}/study.db"
+        load = ", ".join(f"{x:.1f}" for x in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
+        print(f"{versions(args.store, args.address)}; {os.cpu_count()} cores, load {load}")
+        print(f"{args.trials} trials in each measurement, per second:")
+        labels = ("in memory", "1 process", f"{args.processes} processes", "of memory", "of 1 process")
+        print(f"{'n':>6}  {'':<8} {labels[0]:>9}" + "".join(f" {label:>12}" for label in labels[1:]))
+        for n in args.at:
+            compare(path, n, args)
+        if args.store == "sqlite" and args.many:
+            many_trials(f"{folder}/many.db", args.many)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from ccgbo.acquisition import (
     ThompsonSampling,
 )
 from ccgbo.acquisition.factors import NormalPrior
-from ccgbo.api import maximize, minimize
+from ccgbo.api import maximize, minimize, optimize
 from ccgbo.credit.field import CreditSettings, lower_weight, regret_factor, upper_weight
 from ccgbo.diagnosis import Concern, Diagnosis, Gain, LeftOut
 from ccgbo.engine.optimizer import Optimizer
@@ -58,6 +58,7 @@ from ccgbo.influence import (
     SuggestionChange,
     Support,
 )
+from ccgbo.metric_change import MetricsChange
 from ccgbo.metrics import AtLeast, AtMost, Between, Measurement, Metrics
 from ccgbo.records import Event, Hypervolume, Recommendation, Trial
 from ccgbo.result import Result
@@ -123,6 +124,7 @@ __all__ = [
     "LogNormalLengthscales",
     "Measurement",
     "Metrics",
+    "MetricsChange",
     "MissingExtraError",
     "Mixture",
     "Neighbour",
@@ -164,6 +166,7 @@ __all__ = [
     "lower_weight",
     "maximize",
     "minimize",
+    "optimize",
     "regret_factor",
     "save_space",
     "upper_weight",

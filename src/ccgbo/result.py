@@ -128,14 +128,14 @@ class Result(BestTrial):
             lines.append(f"  best value   {best.value:.6g}   (trial {best.id}, {self.direction}d)")
             lines += _assignments(best.params)
         for r in as_tuple(self.recommended):
-            lines.append(f"  recommended  {_said(r)}")
+            lines.append(f"  recommended  {recommended_words(r)}")
             lines += _assignments(r.params) if best is None or r.trial_id != best.id else []
         return lines
 
     def _front_lines(self) -> list[str]:
         front = self.pareto_front()
         lines = [f"  front        {count(len(front), 'trial')} of {', '.join(self.metrics.describe())}"]
-        return [*lines, *(f"  recommended  {_said(r)}" for r in as_tuple(self.recommended))]
+        return [*lines, *(f"  recommended  {recommended_words(r)}" for r in as_tuple(self.recommended))]
 
     def _repr_html_(self) -> str:
         return summary_html(f"Result ({self.stopped})", self.trials, self.metrics, self.recommended)
@@ -152,12 +152,13 @@ def summary_html(title: str, trials: tuple[Trial, ...], goal: Direction | Metric
     if metrics.several:
         said.append(f"front of {count(len(front_of(trials, metrics)), 'trial')}")
     for r in as_tuple(found):
-        said.append(f"recommended {_said(r)}")
+        said.append(f"recommended {recommended_words(r)}")
         points[f"recommended, trial {r.trial_id}"] = r.params
     return block(title, lines(*said), settings(points) if points else "")
 
 
-def _said(r: Recommendation) -> str:
+def recommended_words(r: Recommendation) -> str:
+    """``trial 17: 71.2 ± 0.5 by the model``."""
     if not r.metrics:
         return f"trial {r.trial_id}: {r.mean:.6g} ± {r.std:.2g} by the model"
     values = ", ".join(f"{printable(name)} {mean:.6g} ± {std:.2g}" for name, (mean, std) in r.metrics.items())

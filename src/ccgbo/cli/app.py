@@ -23,7 +23,7 @@ from ccgbo.text import printable
 COMMANDS = {
     "init": ("ccgbo.cli.studies:init", "Create a study in a file."),
     "ask": ("ccgbo.cli.loop:ask", "Print the next points to evaluate."),
-    "tell": ("ccgbo.cli.trials:tell", "Record the value of a trial."),
+    "tell": ("ccgbo.cli.trials:tell", "Record what was measured of a trial."),
     "run": ("ccgbo.cli.loop:run", "Evaluate a program until the study has its trials."),
     "enqueue": ("ccgbo.cli.trials:enqueue", "Put a point of your own in line for the next ask."),
     "amend": ("ccgbo.cli.trials:amend", "Correct the value or the settings of a trial."),
@@ -32,7 +32,7 @@ COMMANDS = {
     "abandon": ("ccgbo.cli.trials:abandon", "Give up pending trials."),
     "annotate": ("ccgbo.cli.trials:annotate", "Keep a note, tags or anything else with a trial."),
     "log": ("ccgbo.cli.trials:log", "Show what was changed by hand, when and by whom."),
-    "change": ("ccgbo.cli.change:change", "Change the space of a study."),
+    "change": ("ccgbo.cli.change:change", "Change the space or the metrics of a study."),
     "show": ("ccgbo.cli.show:show", "Show the trials, their credits, the best and the recommended point."),
     "influence": ("ccgbo.cli.influence:influence", "Tell what each observation is worth, and what without it."),
     "list": ("ccgbo.cli.studies:list_", "List the studies of a file."),

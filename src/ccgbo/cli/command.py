@@ -19,14 +19,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, Self
 
 from ccgbo.cli.groups import Groups
 from ccgbo.errors import SettingError
 from ccgbo.running import CannotEvaluate, Reported
 
-Parser = Callable[[str], float]
+Parser = Callable[[str], Any]
 
 NAME = r"[^\W\d][\w.-]*|\w+"  # what looks like a parameter although there is none of that name
 # a number that stands alone: neither part of a word such as v2 or 12s, nor of a file name such as run-3.pt
@@ -72,7 +72,7 @@ class Command:
             why = "it is not an executable file" if there else "there is no such program"
             raise CannotEvaluate(f"cannot start {program!r}: {why}.")
 
-    def __call__(self, /, **params: Any) -> float:
+    def __call__(self, /, **params: Any) -> Any:
         arguments = [fill(argument, params, self._places) for argument in self._arguments]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             child = self._start(arguments, params, out, err)
@@ -177,17 +177,47 @@ def by_regex(pattern: str) -> Parser:
 
 def by_json_key(key: str) -> Parser:
     """``a.b`` of the last JSON object printed: all that was printed, or one line of it."""
+    return lambda out: _float(_json_value(out, key), key)
 
-    def parse(out: str) -> float:
-        for text in (out, *reversed(out.splitlines())):
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                found = json.loads(text)
-                for part in key.split("."):
-                    found = found[part]
-                return _float(found, key)
-        raise CommandFailed(f"no JSON object with {key!r} was printed: {_shorten(out)}")
+
+def by_json_keys(keys: Mapping[str, str]) -> Parser:
+    """Metrics, each by its key; null was not measured."""
+
+    def parse(out: str) -> dict[str, float | None]:
+        found = {name: _json_value(out, key) for name, key in keys.items()}
+        return {name: None if value is None else _float(value, keys[name]) for name, value in found.items()}
 
     return parse
+
+
+def by_metric_names(names: Sequence[str]) -> Parser:
+    """Metrics by their names in the last JSON object printed that has one of them; null and what is left out was not
+    measured."""
+
+    def parse(out: str) -> dict[str, float | None]:
+        for found in _json_objects(out):
+            told = {name: found[name] for name in names if isinstance(found, Mapping) and name in found}
+            if told:
+                return {name: None if value is None else _float(value, name) for name, value in told.items()}
+        raise CommandFailed(f"no JSON object with one of {list(names)!r} was printed: {_shorten(out)}")
+
+    return parse
+
+
+def _json_objects(out: str) -> Iterator[Any]:
+    """What was printed as JSON: all of it, or its lines, the last first."""
+    for text in (out, *reversed(out.splitlines())):
+        with contextlib.suppress(ValueError, RecursionError):
+            yield json.loads(text)
+
+
+def _json_value(out: str, key: str) -> Any:
+    for found in _json_objects(out):
+        with contextlib.suppress(KeyError, TypeError):
+            for part in key.split("."):
+                found = found[part]
+            return found
+    raise CommandFailed(f"no JSON object with {key!r} was printed: {_shorten(out)}")
 
 
 def _float(found: Any, what: str) -> float:

@@ -10,16 +10,19 @@ from typing import Any
 
 import click
 
-from ccgbo.cli.command import Command, by_json_key, by_regex, last_number
+from ccgbo.cli.command import Command, Parser, by_json_key, by_json_keys, by_metric_names, by_regex, last_number
 from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import table
-from ccgbo.cli.values import ASSIGNMENT, DURATION, NUMBER, assignments
+from ccgbo.cli.values import ASSIGNMENT, DURATION, NUMBER, assignments, pairs
+from ccgbo.metrics import Metrics
 from ccgbo.result import Result
 from ccgbo.running import BY_HAND, GO_ON, INTERRUPTED
 from ccgbo.storage import Place
 from ccgbo.study import Study
+from ccgbo.text import printable
 
 KEEP_GOING = "--keep-going"
+KEY = "[NAME=]KEY"
 STOP_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")  # asked to end, the terminal is gone, Ctrl-\\
 
 
@@ -48,7 +51,7 @@ def ask(file: Place, name: str | None, n: int, fix: tuple[str, ...], as_json: bo
 @click.option("-n", "n_trials", type=click.IntRange(min=1), required=True, help="Trials that the study shall have.")
 @click.option("-j", "n_workers", type=click.IntRange(min=1), default=1, help="Programs at a time.  [default: 1]")
 @click.option("--value-regex", metavar="REGEX", help="The value is its last match in what the program prints.")
-@click.option("--json-key", metavar="KEY", help="The value is this key (a.b) of the last JSON object printed.")
+@click.option("--json-key", "json_keys", metavar=KEY, multiple=True, help="Where the last JSON object has it: a.b.")
 @click.option("--trial-timeout", type=DURATION, help="Time for one evaluation: seconds, 30min, 1h.")
 @click.option("--timeout", type=DURATION, help="Time after which no trial is started: seconds, 30min, 1h.")
 @click.option("--target", type=NUMBER, help="Stop at a value this good.")
@@ -64,7 +67,7 @@ def run(
     n_trials: int,
     command: tuple[str, ...],
     value_regex: str | None,
-    json_key: str | None,
+    json_keys: tuple[str, ...],
     trial_timeout: float | None,
     keep_going: bool,
     stop_on_error: bool,
@@ -78,19 +81,41 @@ def run(
 
     {lr} is replaced by the parameter's value; no shell is involved. The value is the last number that the program
     prints; a program that fails is recorded as a failed trial. CCGBO_PARAMS has all parameters as JSON.
+
+    Named metrics are read from the last JSON object printed, {"yield": 71.5, "cost": 3.2}, or from where --json-key
+    says, once for each: --json-key yield --json-key cost=total.cost; null was not measured.
     """
-    if value_regex is not None and json_key is not None:
+    if value_regex is not None and json_keys:
         raise click.UsageError("give either --value-regex or --json-key.")
     if keep_going and stop_on_error:
         raise click.UsageError(f"give either {KEEP_GOING} or --stop-on-error.")
-    parse = by_regex(value_regex) if value_regex is not None else by_json_key(json_key) if json_key else last_number
     on_error: Any = "raise" if stop_on_error else "continue" if keep_going else "record"
     with Study(file, name=name) as study:
+        parse = _parser(study.metrics, value_regex, json_keys)
         with Command(command, list(study.space), parse=parse, timeout=trial_timeout) as program:
             program.check()
             _end_at_signals(program)
             result = study.run(program, n_trials, progress=not quiet, on_error=on_error, **options)
         _report(result, study)
+
+
+def _parser(metrics: Metrics, value_regex: str | None, json_keys: tuple[str, ...]) -> Parser:
+    """What reads the value, or the metrics, from what a program prints."""
+    if value_regex is not None:
+        if metrics.several:
+            raise click.UsageError("--value-regex gives one value, and there are several objectives: use --json-key.")
+        return by_regex(value_regex)
+    if metrics.plain:
+        if len(json_keys) > 1:
+            raise click.UsageError("--json-key must be given once: the study has one value.")
+        return by_json_key(json_keys[0]) if json_keys else last_number
+    keys = dict(pairs("--json-key", [k if "=" in k else f"{k}={k}" for k in json_keys], metrics.names, KEY))
+    for key in keys:
+        if key not in metrics.names:
+            raise click.UsageError(f"--json-key: {metrics.unknown(key)}")
+    if not keys and len(metrics.names) == 1:
+        return last_number
+    return by_json_keys(keys) if keys else by_metric_names(metrics.names)
 
 
 def _end_at_signals(program: Command) -> None:
@@ -114,7 +139,8 @@ def _report(result: Result, study: Study) -> None:
         raise click.ClickException(f"stopped: {result.stopped}.")
     if BY_HAND in result.stopped:
         waiting = next(t.id for t in result.trials if t.state == "pending" and t.origin != "external")
-        click.echo(f"tell their values: ccgbo tell {study.path} {waiting} VALUE")
+        value = "VALUE" if study.metrics.plain else " ".join(f"{name}=VALUE" for name in study.metrics.names)
+        click.echo(f"tell their values: ccgbo tell {study.path} {waiting} {printable(value)}")
 
 
 @click.command()

@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 import click
 
 from ccgbo.acquisition import ACQUISITIONS
+from ccgbo.cli.metrics import bounds_of, goal_options, goal_words, objectives_of
 from ccgbo.cli.table import table
 from ccgbo.engine.settings import PRESETS
+from ccgbo.metrics import Metrics
 from ccgbo.space import load_space
-from ccgbo.storage import Place, delete_study, list_studies, place_at
+from ccgbo.storage import Place, StudyInfo, delete_study, list_studies, place_at
 from ccgbo.study import Study
 from ccgbo.study.moving import move_study
 from ccgbo.text import count, printable
@@ -37,12 +39,21 @@ def study_arguments(command: F) -> F:
 @click.argument("file", **STUDIES)
 @click.option("--space", "space_file", type=FILE, required=True, help="The search space, a .toml or .json file.")
 @click.option("--name", help="Of the study; a file can hold many.  [default: default]")
+@goal_options
 @click.option("--minimize", is_flag=True, help="Look for the lowest value instead of the highest.")
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Settings to start from.  [default: default]")
 @click.option("--acquisition", type=click.Choice(sorted(ACQUISITIONS)), help="Instead of the preset's.")
 @click.option("--n-initial", type=click.IntRange(min=1), help="Points of the initial design.")
 @click.option("--seed", type=click.IntRange(min=0), help="For runs that can be repeated.")
-def init(file: Place, space_file: Path, name: str | None, minimize: bool, **options: Any) -> None:
+def init(
+    file: Place,
+    space_file: Path,
+    name: str | None,
+    goals: tuple[str, ...],
+    bounds: tuple[str, ...],
+    minimize: bool,
+    **options: Any,
+) -> None:
     """Create a study in FILE.
 
     The space is a table of parameters:
@@ -57,18 +68,27 @@ def init(file: Place, space_file: Path, name: str | None, minimize: bool, **opti
         type = "int"
         low = 1
         high = 8
+
+    Several objectives, and bounds of what is measured, have names:
+
+    \b
+        ccgbo init lab.db --space lab.toml --objective yield:maximize --objective cost:minimize \\
+            --constraint "impurity<=0.02" --constraint "6.5<=ph<=7.5"
     """
-    direction = "minimize" if minimize else "maximize"
+    if goals and minimize:
+        raise click.UsageError("give either --objective NAME:minimize or --minimize.")
+    goal: dict[str, Any] = {"objectives": objectives_of(goals)} if goals else {}
     with Study(
         file,
         load_space(space_file),
         name=name or "default",
-        direction=direction,  # type: ignore[arg-type]
+        **goal or {"direction": "minimize" if minimize else "maximize"},
+        outcome_constraints=bounds_of(bounds) or None,
         if_exists="error",
         **options,
     ) as study:
-        names = printable(", ".join(study.space))
-        click.echo(f"created study {printable(repr(study.name))} in {file}: {direction} over {names}")
+        names, said = printable(", ".join(study.space)), goal_words(study.metrics)
+        click.echo(f"created study {printable(repr(study.name))} in {file}: {said} over {names}")
 
 
 @click.command("list")
@@ -81,10 +101,16 @@ def list_(file: Place, as_json: bool) -> None:
         click.echo(json.dumps([asdict(info) for info in infos], indent=2))
         return
     columns = ["name", "direction", "complete", "failed", "pending", "best", "created"]
-    rows = [
-        [i.name, i.direction, i.n_complete, i.n_failed, i.n_pending, i.best_value, _local(i.created)] for i in infos
-    ]
+    rows = [[i.name, _goal(i), i.n_complete, i.n_failed, i.n_pending, _best(i), _local(i.created)] for i in infos]
     click.echo(table(columns, rows))
+
+
+def _goal(info: StudyInfo) -> str:
+    return info.direction if info.metrics is None else ", ".join(Metrics.from_dict(info.metrics).describe())
+
+
+def _best(info: StudyInfo) -> Any:
+    return info.best_value if info.n_front is None else f"front of {info.n_front}"
 
 
 def _local(seconds: float) -> str:

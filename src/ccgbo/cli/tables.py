@@ -69,7 +69,8 @@ def import_(
     TABLE is a .csv, .xlsx, .json or .parquet file. Rows with the id of a pending trial tell it, rows that say what the
     study has are skipped, rows that say something else are shown, and amended with --amend; rows without an id are
     new. A file that was imported changes nothing. `id,value` is enough, and so is a column for each parameter and one
-    for the value. A study that does not exist yet is created from the Optuna study's own space.
+    for the value; named metrics have a column each, `yield` or `metrics_yield`. A study that does not exist yet is
+    created from the Optuna study's own space.
     """
     from ccgbo.study.transfer import import_file, import_optuna, load_optuna, space_of_optuna
 

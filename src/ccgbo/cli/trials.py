@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
+from ccgbo.cli.metrics import by_name, measured, so_far, trial_words
 from ccgbo.cli.studies import study_arguments
 from ccgbo.cli.table import words
-from ccgbo.cli.values import ASSIGNMENT, NUMBER, assignments, pairs
+from ccgbo.cli.values import ASSIGNMENT, assignments, pairs
 from ccgbo.errors import UnknownTrialError
-from ccgbo.records import Trial, best_of
+from ccgbo.records import Trial
 from ccgbo.storage import Place
 from ccgbo.study import Study
 from ccgbo.text import printable
@@ -37,9 +38,9 @@ def outcome_arguments(command: F) -> F:
     for add in reversed(
         [
             click.argument("trial", type=int),
-            click.argument("value", metavar="[VALUE]...", type=NUMBER, nargs=-1),
-            click.option("--error", type=click.FloatRange(min=0), help="The standard error of the value."),
-            click.option("--noise-variance", type=click.FloatRange(min=0), help="Its square, where that is known."),
+            click.argument("value", metavar="[VALUE]...", nargs=-1),
+            click.option("--error", metavar="[NAME=]NUMBER", multiple=True, help="The standard error of the value."),
+            click.option("--noise-variance", metavar="[NAME=]NUMBER", multiple=True, help="Its square, if known."),
             click.option("--failed", is_flag=True, help="The evaluation gave no value."),
             click.option("--reason", help="Why it failed."),
             click.option("--set", "used", metavar=ASSIGNMENT, multiple=True, help="A setting that was really used."),
@@ -55,7 +56,13 @@ def outcome_arguments(command: F) -> F:
 @study_arguments
 @outcome_arguments
 def tell(file: Place, name: str | None, trial: int, **given: Any) -> None:
-    """Record the VALUE of a TRIAL, or that it --failed; several values are readings of one trial."""
+    """Record the VALUE of a TRIAL, or that it --failed; several values are readings of one trial.
+
+    Where metrics have names a VALUE is NAME=NUMBER, and NAME= was not measured; a name given twice has readings.
+
+    \b
+        ccgbo tell lab.db 17 yield=71.5 cost=3.2 impurity=0.013
+    """
     with Study(file, name=name) as study:
         outcome = _outcome(study, needs_value=True, **given)
         _say(study, _known(file, trial, lambda i: study.tell(i, **outcome)))
@@ -67,7 +74,8 @@ def tell(file: Place, name: str | None, trial: int, **given: Any) -> None:
 def amend(file: Place, name: str | None, trial: int, **given: Any) -> None:
     """Correct the VALUE of a TRIAL that has one, make it --failed, or correct the settings that were used.
 
-    A trial that was abandoned comes back with a value.
+    A trial that was abandoned comes back with a value. Of named metrics those that are given change, the others stay;
+    NAME= takes one back.
     """
     with Study(file, name=name) as study:
         outcome = _outcome(study, needs_value=not given["used"], **given)
@@ -78,43 +86,51 @@ def _outcome(
     study: Study,
     *,
     needs_value: bool,
-    value: tuple[float, ...],
-    error: float | None,
+    value: tuple[str, ...],
+    error: tuple[str, ...],
     failed: bool,
     reason: str | None,
     used: tuple[str, ...],
     note: str | None,
     tags: tuple[str, ...],
-    noise_variance: float | None,
+    noise_variance: tuple[str, ...],
 ) -> dict[str, Any]:
     """The arguments of ``tell`` and ``amend``."""
     if (failed and value) or not (failed or value or not needs_value):
         raise click.UsageError("give either a VALUE or --failed.")
     if reason is not None and not failed:
         raise click.UsageError("--reason says why a trial --failed.")
-    for option, given in (("--error", error), ("--noise-variance", noise_variance)):
-        if given is not None and len(value) != 1:
-            raise click.UsageError(f"{option} belongs to one VALUE, got {len(value)}.")
-    if error is not None and noise_variance is not None:
+    if error and noise_variance:
         raise click.UsageError("give either --error or --noise-variance.")
-    told: Any = list(value) if len(value) > 1 else value[0] if value else None
+    told = measured(value, study.metrics)
+    for option, given in (("--error", error), ("--noise-variance", noise_variance)):
+        if given and (isinstance(told, list) or told is None):
+            raise click.UsageError(f"{option} belongs to one VALUE, got {len(value)}.")
     return {
-        "value": told if error is None else (told, error),
+        "value": _with_errors(told, by_name("--error", error, told)),
         "failed": failed,
         "error": reason,
         "params": assignments("--set", used, study.space) or None,
         "note": note,
         "tags": list(tags) or None,
-        "noise_variance": noise_variance,
+        "noise_variance": by_name("--noise-variance", noise_variance, told),
     }
 
 
+def _with_errors(told: Any, errors: Any) -> Any:
+    """Values with their standard errors."""
+    if not isinstance(errors, dict):
+        return told if errors is None else (told, errors)
+    return {name: (value, errors[name]) if name in errors else value for name, value in told.items()}
+
+
 def _say(study: Study, told: Trial) -> None:
-    best = best_of(study.trials, study.direction)
-    said = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {told.value:.6g}"
+    trials, metrics = study.trials, study.metrics
+    so = so_far(trials, metrics)
+    said = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {trial_words(told, metrics)}"
     said += f", the mean of {len(told.readings)} readings" if told.readings else ""
     why = study.space.outside(told.params)
-    click.echo(said + ("" if best is None else f"  (best so far: trial {best.id}, {best.value:.6g})"))
+    click.echo(said + (f"  ({so})" if so else ""))
     if why is not None:
         click.echo(f"it lies outside the space: {printable(why)}")
 

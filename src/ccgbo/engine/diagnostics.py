@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, combinations
 
 import numpy as np
@@ -22,7 +21,6 @@ from ccgbo.engine.history import History
 from ccgbo.engine.model import Model
 from ccgbo.engine.step import State
 from ccgbo.engine.stopping import expected_gains
-from ccgbo.metrics import VALUE
 from ccgbo.records import Trial
 from ccgbo.space import Categorical
 from ccgbo.surrogate.base import CheckedPosterior
@@ -39,20 +37,16 @@ FEW_CHOICES = 12  # of a categorical whose choices are counted
 NO_BETTER = 0.05  # R²
 
 
-def diagnose(state: State, history: History, rng: np.random.Generator, metric: str | None = None) -> Diagnosis:
-    """Whether to believe the model of a metric, or of the (first) objective, and whether to stop."""
-    named = state.goals is not None
-    name = history.metrics.objective if metric is None else metric
-    if named:
-        state = replace(state, models={VALUE: state.models[name]}, goals=None, placed=history.data(name).U)
-    model, posterior, sign = state.model, state.model.posterior, history.metrics.sign(name)
-    ids, values = history.ids(name), history.data(name).values[model.rows]
-    trials = [history.trials[ids[row]] for row in model.rows]
-    y = model.outcome.forward(values)
+def diagnose(state: State, history: History, rng: np.random.Generator) -> Diagnosis:
+    """Whether to believe the model, and whether to stop."""
+    model, posterior = state.model, state.model.posterior
+    trials = [history.observed(row) for row in model.rows]
+    y = model.outcome.forward(history.data().values[model.rows])
     n, left_out, r2, coverage, noise = len(y), [], None, {}, None
     if isinstance(posterior, CheckedPosterior) and n > 1:
         mean, std = posterior.leave_one_out()
-        left_out, r2 = _left_out(model, trials, sign * values, mean, std, sign), _r2(y, mean)
+        told = history.sign * history.data().values[model.rows]
+        left_out, r2 = _left_out(model, trials, told, mean, std, history.sign), _r2(y, mean)
         off = np.abs(y - mean) / std
         coverage = {band: float((off <= z).mean()) for band, z in BANDS.items()}
         noise = float(np.sqrt(np.median(posterior.noise)))
@@ -60,7 +54,7 @@ def diagnose(state: State, history: History, rng: np.random.Generator, metric: s
         _about_size(state),
         _about_prediction(n, r2, coverage),
         _about_noise(model, noise),
-        _about_bounds(state, trials, y) if name in history.metrics.objectives else (),
+        _about_bounds(state, trials, y),
         _about_variation(state),
         _about_choices(state, history),
         _about_failures(history),
@@ -70,21 +64,21 @@ def diagnose(state: State, history: History, rng: np.random.Generator, metric: s
         left_out=tuple(left_out),
         r2=r2,
         coverage=coverage,
-        noise=None if noise is None else in_user_units(model, float(np.median(y)), noise, sign)[1],
+        noise=None if noise is None else in_user_units(model, float(np.median(y)), noise, history.sign)[1],
         concerns=tuple(concerns),
-        gains=() if named else tuple(expected_gains(state, rng)),
+        gains=tuple(expected_gains(state, rng)) if state.goals is None else (),
     )
 
 
 def _left_out(
-    model: Model, trials: Sequence[Trial], observed: Array, mean: Array, std: Array, sign: float
+    model: Model, trials: Sequence[Trial], told: Array, mean: Array, std: Array, sign: float
 ) -> list[LeftOut]:
     values, deviations = model.in_user_units(mean, std)
     ends = [sign * model.outcome.inverse(mean + side * BANDS[95] * std) for side in (-1.0, 1.0)]
     return [
         LeftOut(
             trial_id=trial.id,
-            value=float(observed[i]),
+            value=float(told[i]),
             mean=sign * float(values[i]),
             std=float(deviations[i]),
             low=float(min(ends[0][i], ends[1][i])),

@@ -34,6 +34,15 @@ class Models:
             self._committed[name], self.fits[name] = model, model.fit
         return model
 
+    def catch_up(self, history: History, settings: Settings) -> None:
+        """Make the models of fits that were made elsewhere, of the observations that these are of."""
+        for name, fit in self.fits.items():
+            if not fit.theta or name in self._committed or name not in history.metrics.names or not history.ids(name):
+                continue
+            data = history.data(name)
+            if fit.is_of(data):
+                self._committed[name] = build_model(data[: fit.n], history.space.choices, settings, None, fit)
+
     def move_to(self, fits: Mapping[str, FitState]) -> None:
         """Take over fits that were made elsewhere; where they are those at hand, the models still stand."""
         for name in {*self.fits, *fits}:

@@ -94,7 +94,7 @@ class Optimizer(OptimizerEditor):
         super().__init__(
             known,
             metrics,
-            suited_to_metrics(resolve(preset, known.d, **settings), metrics, "acquisition" in settings),
+            suited_to_metrics(resolve(preset, known.d, **settings), metrics, settings.get("acquisition") is not None),
             None if prior is None else UserPrior(known, prior),
             optional_whole_number("threads", threads),
             optional_whole_number("seed", seed, at_least=0),

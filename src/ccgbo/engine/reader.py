@@ -17,7 +17,6 @@ from ccgbo.engine.reasons import reasons_for, reasons_for_next
 from ccgbo.engine.recommend import believed_front, recommend, require_plain
 from ccgbo.engine.stopping import expected_gains
 from ccgbo.engine.threads import blas_threads
-from ccgbo.errors import NoObservationsError, SettingError
 from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, PointInfluence
@@ -128,22 +127,12 @@ class OptimizerReader(OptimizerCore):
             _, scores = question(state, self.generator())
         return credit_rows(scored_trials(state, self._history), scores, state.goals)
 
-    def diagnose(self, metric: str | None = None) -> Diagnosis:
+    def diagnose(self) -> Diagnosis:
         """Whether to believe the model, and whether to stop: what it predicts of each observation from the others,
-        what speaks against it, and what more evaluations are expected to gain. Looking changes nothing.
-
-        Parameters
-        ----------
-        metric
-            Which model, where metrics have names; None takes that of the objective, of several the first.
-        """
+        what speaks against it, and what more evaluations are expected to gain. Looking changes nothing."""
         state = self.snapshot()
-        if metric is not None and metric not in self.metrics.names:
-            raise SettingError(self.metrics.unknown(metric))
-        if metric is not None and not self._history.ids(metric):
-            raise NoObservationsError(f"{metric!r} was not measured yet.")
         with blas_threads(self._threads):
-            return diagnose(state, self._history, self.generator(), metric)
+            return diagnose(state, self._history, self.generator())
 
     def expected_gain(self, n: int = 10) -> Gain | None:
         """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell, and for a front or
@@ -244,3 +233,9 @@ class OptimizerReader(OptimizerCore):
     def observations(self) -> tuple[Trial, ...]:
         """The trials that the model knows, complete and not dropped, in the order they were told."""
         return tuple(self._history.trials[i] for i in self._history.complete)
+
+    def catch_up(self) -> None:
+        """Factorise the observations of the last fits, if another process made them. Changes nothing but the time that
+        the next ``ask`` takes, which appends the later observations to these; a refit is left to it."""
+        with blas_threads(self._threads):
+            self._models.catch_up(self._history, self.settings)

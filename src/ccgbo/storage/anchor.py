@@ -16,23 +16,14 @@ import contextlib
 import ctypes
 import os
 import sqlite3
-import struct
 import threading
 from pathlib import Path
 
-try:
-    import fcntl
-
-    _SET_LOCK: int | None = getattr(fcntl, "F_OFD_SETLK", None)
-    _GET_LOCK: int = getattr(fcntl, "F_OFD_GETLK", 0)
-except ImportError:  # Windows, where locks belong to handles
-    _SET_LOCK = None
+from ccgbo.storage.turns import SET_LOCK, Area, Turns, is_held_here, set_lock
 
 _SHARED = (0x4000_0002, 510)  # of the file: taken alone by the connection that deletes the journal (os_unix.c)
 _IN_USE = (128, 1)  # of the index: taken alone by the connection that empties it
 _WRITES = (120, 1)  # of the index: taken alone by the connection that writes
-
-_LOCK = "hhqqi4x"  # struct flock
 
 Inode = tuple[int, int]
 
@@ -44,7 +35,8 @@ class Anchor:
         self.inode = inode
         self.count = 1
         self.descriptors = [descriptor]
-        self.locked: list[tuple[int, tuple[int, int]]] = []
+        self.locked: list[tuple[int, Area]] = []
+        self.turns: Turns | None = None
 
     def lock(self, file: Path) -> None:
         """Once the journal is there."""
@@ -55,9 +47,12 @@ class Anchor:
                 index = os.open(f"{file}-shm", os.O_RDONLY)
                 self.descriptors.append(index)
                 for descriptor, area in ((self.descriptors[0], _SHARED), (index, _IN_USE)):
-                    _set(descriptor, area, shared=True)
+                    set_lock(descriptor, "F_RDLCK", area)
                     self.locked.append((descriptor, area))
-            except OSError:  # a file system without such locks
+                own = os.open(file, os.O_RDWR)
+                self.descriptors.append(own)
+                self.turns = Turns(own)
+            except OSError:  # a file system without such locks, a file that may only be read
                 return
 
     def still_writes(self) -> bool:
@@ -65,14 +60,12 @@ class Anchor:
         and somebody else may be writing."""
         if len(self.locked) < 2:
             return True
-        asked = struct.pack(_LOCK, fcntl.F_RDLCK, os.SEEK_SET, *_WRITES, 0)
-        kind, _, _, _, holder = struct.unpack(_LOCK, fcntl.fcntl(self.locked[1][0], _GET_LOCK, asked))
-        return bool(kind == fcntl.F_WRLCK and holder == os.getpid())
+        return is_held_here(self.locked[1][0], _WRITES)
 
 
 def hold(file: Path) -> Anchor | None:
     """Before SQLite opens ``file``; None where there is no such lock, or no file yet that could be in use."""
-    if _SET_LOCK is None:
+    if SET_LOCK is None:
         return None
     with _guard:
         try:
@@ -103,9 +96,10 @@ def let_go(anchor: Anchor | None, connection: sqlite3.Connection | None) -> None
         anchor.count -= 1
         last = anchor.count == 0
         if last:
+            anchor.turns = None
             for descriptor, area in anchor.locked:
                 with contextlib.suppress(OSError):
-                    _set(descriptor, area, shared=False)
+                    set_lock(descriptor, "F_UNLCK", area)
         try:
             if connection is not None:
                 connection.close()
@@ -134,6 +128,7 @@ def after_fork_in_child() -> None:
     global _guard
     _guard = threading.RLock()
     for anchor in _anchors.values():
+        anchor.turns = None
         for descriptor in anchor.descriptors:
             os.close(descriptor)
     _anchors.clear()
@@ -145,9 +140,3 @@ _guard = threading.RLock()  # a study may be collected, and closed, at any momen
 
 def _inode(status: os.stat_result) -> Inode:
     return status.st_dev, status.st_ino
-
-
-def _set(descriptor: int, area: tuple[int, int], *, shared: bool) -> None:
-    assert _SET_LOCK is not None
-    kind = fcntl.F_RDLCK if shared else fcntl.F_UNLCK
-    fcntl.fcntl(descriptor, _SET_LOCK, struct.pack(_LOCK, kind, os.SEEK_SET, *area, 0))

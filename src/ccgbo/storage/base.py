@@ -171,9 +171,12 @@ class Store(Protocol):
         *,
         on_rollback: Callable[[], None] | None = None,
         scope: Scope = "study",
+        while_next: Callable[[View], None] | None = None,
     ) -> T:
         """``on_rollback`` is called if anything raises, before anybody else's step of this process. ``scope`` is a
-        promise: the step does nothing beyond it."""
+        promise: the step does nothing beyond it. ``while_next``, for a step that suggests, is called before it if
+        another process has its turn and this one comes next: what it does from its look at the study need not be done
+        in the step, where it keeps the others waiting."""
 
     def close(self) -> None:
         """Let go of it; closing twice is fine, using it afterwards is a ``StorageError``."""

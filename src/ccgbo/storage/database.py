@@ -20,6 +20,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -82,24 +83,37 @@ class Database:
         """One consistent view of the file."""
         return self._step("BEGIN", work)
 
-    def write(self, work: Callable[[sqlite3.Connection], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+    def write(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        on_rollback: Callable[[], None] | None = None,
+        while_next: Callable[[], None] | None = None,  # called where this step is the next to write, see turns.py
+    ) -> T:
         """All or nothing; on disk when it returns."""
         for _ in range(LOCK_ATTEMPTS - 1):
             try:
-                return self._step("BEGIN IMMEDIATE", work, on_rollback)
+                return self._step("BEGIN IMMEDIATE", work, on_rollback, while_next)
             except _LockLostError:
                 continue
-        return self._step("BEGIN IMMEDIATE", work, on_rollback)
+        return self._step("BEGIN IMMEDIATE", work, on_rollback, while_next)
 
     def _step(
-        self, begin: str, work: Callable[[sqlite3.Connection], T], on_rollback: Callable[[], None] | None = None
+        self,
+        begin: str,
+        work: Callable[[sqlite3.Connection], T],
+        on_rollback: Callable[[], None] | None = None,
+        while_next: Callable[[], None] | None = None,
     ) -> T:
         with self._lock:
             committing = kept = False
             link = self._ready(begin)
-            connection = link.connection
+            connection, anchor = link.connection, link.anchor
+            deadline = time.monotonic() + BUSY_SECONDS
             try:
-                begin_step(connection, begin)
+                if begin != "BEGIN" and anchor is not None and anchor.turns is not None:
+                    anchor.turns.wait(deadline, while_next)
+                begin_step(connection, begin, deadline)
                 self._check(link)
                 result = work(connection)
                 if begin != "BEGIN":
@@ -113,13 +127,17 @@ class Database:
             except sqlite3.Error as error:
                 raise StorageError(self._explain(error, committing)) from error
             finally:
-                if self._link is link and connection.in_transaction:
-                    try:  # noqa: SIM105 - entering suppress() would be one more place for an interrupt
-                        connection.execute("ROLLBACK")
-                    except sqlite3.Error:  # SQLite has rolled back by itself
-                        pass
-                if not kept and on_rollback is not None:
-                    on_rollback()
+                try:
+                    if self._link is link and connection.in_transaction:
+                        try:  # noqa: SIM105 - entering suppress() would be one more place for an interrupt
+                            connection.execute("ROLLBACK")
+                        except sqlite3.Error:  # SQLite has rolled back by itself
+                            pass
+                    if not kept and on_rollback is not None:
+                        on_rollback()
+                finally:
+                    if begin != "BEGIN" and anchor is not None and anchor.turns is not None:
+                        anchor.turns.end()
 
     # -- the connection
 
@@ -203,7 +221,7 @@ class Database:
 
     def _linked(self, connection: sqlite3.Connection) -> Link:
         try:
-            begin_step(connection, "BEGIN")  # opens the journal
+            begin_step(connection, "BEGIN", time.monotonic() + BUSY_SECONDS)  # opens the journal
             identity = Identity.of(self._absolute)
             connection.execute("COMMIT")
             if identity is None:

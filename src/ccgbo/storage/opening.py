@@ -108,9 +108,8 @@ def open_snapshot(file: Path, path: str) -> tuple[sqlite3.Connection, Stamp]:
         time.sleep(0.01)
 
 
-def begin_step(connection: sqlite3.Connection, statement: str) -> None:
+def begin_step(connection: sqlite3.Connection, statement: str, deadline: float) -> None:
     """Start a transaction and take its locks. SQLite's own wait grows to 0.1 s between two looks: too long here."""
-    deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             connection.execute(statement)

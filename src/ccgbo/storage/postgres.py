@@ -15,6 +15,7 @@ from ccgbo.storage.base import Scope, StudyInfo, Unit, View, moved_columns, new_
 from ccgbo.storage.glance import IN_MODEL, info_of, with_metrics
 from ccgbo.storage.postgres_link import Attempt, Connection, Server, said
 from ccgbo.storage.postgres_schema import prepare
+from ccgbo.storage.postgres_turns import wait_for_turn
 from ccgbo.storage.postgres_unit import BEST, PostgresUnit, insert, stored_event, stored_trial
 from ccgbo.storage.rows import StudyRow, TrialRow, read_study, study_columns
 
@@ -125,8 +126,11 @@ class PostgresStore:
         *,
         on_rollback: Callable[[], None] | None = None,
         scope: Scope = "study",
+        while_next: Callable[[View], None] | None = None,
     ) -> T:
         def step(connection: Connection, attempt: Attempt) -> T:
+            if scope in ("study", "suggestion"):
+                wait_for_turn(connection, self.address, study, while_next)
             unit = PostgresUnit(connection, self.address, study, scope)
             attempt.xid = unit.xid
             return work(unit)

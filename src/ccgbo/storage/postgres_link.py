@@ -157,7 +157,7 @@ class Server:
             if connection is not None:
                 if not kept and not connection.closed:
                     try:  # noqa: SIM105 - entering suppress() would be one more place for an interrupt
-                        connection.execute("ROLLBACK")
+                        connection.execute("ROLLBACK; SELECT pg_advisory_unlock_all()")
                     except psycopg.Error:  # the server has rolled back by itself
                         pass
                 pool.putconn(connection)

@@ -2,8 +2,8 @@
 
 A study has two locks, always taken in this order and held to the end of the transaction:
 
-- its turn to suggest, an advisory lock with the study's id. Who adds trials has it, so no two suggestions start from
-  the same state and no id is given twice.
+- its turn to suggest, an advisory lock (``postgres_turns.py``). Who adds trials has it, so no two suggestions start
+  from the same state and no id is given twice.
 - its row in ``ccgbo_studies``, which has the counters. Who changes anything of the trials has it when it reads what it
   changes, so changes come in one after the other and a revision is never seen before a smaller one.
 
@@ -53,12 +53,10 @@ TRIALS = "SELECT * FROM ccgbo_trials WHERE study = %s"
 
 
 class PostgresUnit:
-    """One study within a transaction; without a scope it is only looked at."""
+    """One study within a transaction; without a scope it is only looked at. Who adds trials has its turn already."""
 
     def __init__(self, connection: Connection, address: str, study: int, scope: Scope | None) -> None:
         self._connection, self._address, self._study = connection, address, study
-        if scope in ("study", "suggestion"):
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (study,))
         self._locked = scope in ("study", "trials")
         self._suggests = scope == "suggestion"
         lock = " FOR NO KEY UPDATE" if self._locked else ""
@@ -68,14 +66,19 @@ class PostgresUnit:
         if row is None:
             raise self._deleted()
         self._name, self.xid = row["name"], row["xid"]
+        self._row: StudyRow | None = None  # as it was read, until this step changes something
 
     def _deleted(self) -> StudyNotFoundError:
         return StudyNotFoundError(f"the study was deleted from {self._address!r}.")
 
     def row(self) -> StudyRow:
-        return read_study(self._first("SELECT * FROM ccgbo_studies WHERE id = %s"), self._address)
+        if self._row is None:
+            self._row = read_study(self._first("SELECT * FROM ccgbo_studies WHERE id = %s"), self._address)
+        return self._row
 
     def revision(self) -> int:
+        if self._row is not None:
+            return self._row.revision
         return int(self._first("SELECT revision FROM ccgbo_studies WHERE id = %s")["revision"])
 
     def changes(self, since: int) -> list[TrialRow]:
@@ -124,17 +127,10 @@ class PostgresUnit:
     def add(self, trials: Iterable[Trial], worker: str | None) -> list[Trial]:
         new = [replace(trial, error=storable_text(trial.error)) for trial in trials]
         outcomes = [trial.state not in ("pending", "abandoned") for trial in new]
-        counters = self._first(
-            """
-            UPDATE ccgbo_studies SET revision = revision + 1, n_asked = n_asked + %(asked)s, n_told = n_told + %(told)s
-            WHERE id = %(study)s
-            RETURNING revision, n_asked - %(asked)s AS asked, n_told - %(told)s AS told
-            """,
-            named={"asked": len(new), "told": sum(outcomes)},
-        )
-        order, added = counters["told"], []
+        counters = self._count_up(revision=1, n_asked=len(new), n_told=sum(outcomes))
+        asked, order, added = counters["n_asked"] - len(new), counters["n_told"] - sum(outcomes), []
         for i, (given, has_outcome) in enumerate(zip(new, outcomes, strict=True)):
-            trial = replace(given, id=counters["asked"] + i)
+            trial = replace(given, id=asked + i)
             columns = stored_trial(trial) | {"study": self._study, "asked_at": NOW, "revision": counters["revision"]}
             if trial.state == "pending":
                 columns |= _hold(worker)
@@ -148,12 +144,15 @@ class PostgresUnit:
     def revise(self, trial: Trial) -> Trial:
         trial = replace(trial, error=storable_text(trial.error))
         columns = stored_trial(trial)
-        changed = {name: columns[name] for name in REVISED} | {"revision": self._count_up("revision")}
+        self._lock()
+        is_first = trial.state in ("complete", "failed") and self._has_no_place(trial.id)
+        counters = self._count_up(revision=1, n_told=int(is_first))
+        changed = {name: columns[name] for name in REVISED} | {"revision": counters["revision"]}
         if trial.state != "pending":
             changed |= _hold(None) | {"released": 0}
+        if is_first:
+            changed |= {"told_at": NOW, "completion_order": counters["n_told"]}
         self._update(trial.id, changed)
-        if trial.state in ("complete", "failed") and self._has_no_place(trial.id):
-            self._update(trial.id, {"told_at": NOW, "completion_order": self._count_up("n_told")})
         return trial
 
     def record(self, event: Event) -> None:
@@ -169,8 +168,7 @@ class PostgresUnit:
         marks = ", ".join(f"{name} = %s" for name in REDEFINED)
         values = [columns[name] for name in REDEFINED]
         self._change(f"UPDATE ccgbo_studies SET {marks} WHERE id = %s", *values, self._study)
-        for column in ("n_changes", "revision"):
-            self._count_up(column)
+        self._count_up(n_changes=1, revision=1)
 
     def claim(self, trial_id: int, worker: str | None) -> None:
         self._lock()
@@ -216,9 +214,8 @@ class PostgresUnit:
     def _rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         return self._connection.execute(query, (self._study, *values)).fetchall()
 
-    def _first(self, query: str, *values: Any, named: dict[str, Any] | None = None) -> dict[str, Any]:
-        given = (self._study, *values) if named is None else {"study": self._study} | named
-        row = self._connection.execute(query, given).fetchone()
+    def _first(self, query: str, *values: Any) -> dict[str, Any]:
+        row = self._connection.execute(query, (self._study, *values)).fetchone()
         if row is None:
             raise self._deleted()
         return row
@@ -236,6 +233,7 @@ class PostgresUnit:
                     row[column] = json.loads(row[column])
 
     def _change(self, statement: str, *values: Any) -> None:
+        self._row = None
         self._connection.execute(statement, values)
 
     def _update(self, trial_id: int, columns: dict[str, Any], only: str = "") -> None:
@@ -251,9 +249,15 @@ class PostgresUnit:
         query = "SELECT 1 FROM ccgbo_trials WHERE study = %s AND id = %s AND completion_order IS NULL"
         return bool(self._rows(query, trial_id))
 
-    def _count_up(self, column: str) -> int:
-        query = f"UPDATE ccgbo_studies SET {column} = {column} + 1 WHERE id = %s RETURNING {column} AS n"
-        return int(self._first(query)["n"])
+    def _count_up(self, **by: int) -> dict[str, Any]:
+        """Counters of the study raised together, and what they are then."""
+        self._row = None
+        sums = ", ".join(f"{column} = {column} + %s" for column in by)
+        query = f"UPDATE ccgbo_studies SET {sums} WHERE id = %s RETURNING {', '.join(by)}"
+        row = self._connection.execute(query, (*by.values(), self._study)).fetchone()
+        if row is None:
+            raise self._deleted()
+        return row
 
 
 def _hold(worker: str | None) -> dict[str, Any]:

@@ -125,9 +125,12 @@ class SQLiteStore:
         *,
         on_rollback: Callable[[], None] | None = None,
         scope: Scope = "study",  # noqa: ARG002 - a file has one lock to write
+        while_next: Callable[[View], None] | None = None,
     ) -> T:
         return self._database.write(
-            lambda connection: work(SQLiteUnit(connection, self.address, study)), on_rollback=on_rollback
+            lambda connection: work(SQLiteUnit(connection, self.address, study)),
+            on_rollback=on_rollback,
+            while_next=None if while_next is None else lambda: self.read(study, while_next),
         )
 
 

@@ -43,11 +43,16 @@ class SQLiteUnit:
         if row is None:
             raise StudyNotFoundError(f"the study was deleted from {address!r}.")
         self._name = str(row[0])
+        self._row: StudyRow | None = None  # as it was read, until something is changed
 
     def row(self) -> StudyRow:
-        return read_study(self._rows("SELECT * FROM studies WHERE id = ?").fetchone(), self._address)
+        if self._row is None:
+            self._row = read_study(self._rows("SELECT * FROM studies WHERE id = ?").fetchone(), self._address)
+        return self._row
 
     def revision(self) -> int:
+        if self._row is not None:
+            return self._row.revision
         return self._one("SELECT revision FROM studies WHERE id = ?", "revision")
 
     def changes(self, since: int) -> list[TrialRow]:
@@ -176,6 +181,7 @@ class SQLiteUnit:
             return int(self._rows(query, *values).fetchone()[0])
 
     def _change(self, statement: str, *values: Any) -> None:
+        self._row = None
         self._connection.execute(statement, values)
 
     def _update(self, trial_id: int, columns: dict[str, Any], only: str = "") -> None:

@@ -62,6 +62,11 @@ class Copy:
             self._optimizer = self._build(view.row())
         return self._optimizer
 
+    @property
+    def has_optimizer(self) -> bool:
+        """Whether there is one already, which may lag behind the store."""
+        return self._optimizer is not None
+
     def new_optimizer(self, view: View) -> Optimizer:
         """One that may go its own way."""
         self._refresh(view)

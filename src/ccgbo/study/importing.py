@@ -38,7 +38,7 @@ def import_table(
     table
         A DataFrame, such as ``to_dataframe`` gives, or a list of mappings of columns to cells.
     value
-        The column with the value.
+        The column with the value; named metrics have columns ``metrics_<name>`` or ``<name>``.
     as_text
         Whether the cells have no types, so that quotes tell the choice "1" from the choice 1.
     amend
@@ -66,14 +66,14 @@ def import_table(
 def take_in(study: Study, table: Any, form: Mapping[str, Any], *, dry_run: bool, **choices: bool) -> Plan:
     """Take a table into a study; ``form`` says how its cells are written, see ``read_rows``."""
     known = study.trials  # which also looks whether the space was changed
-    space = study.space
-    rows, unreadable = read_rows(table, space, **form)
+    space, metrics = study.space, study.metrics
+    rows, unreadable = read_rows(table, space, metrics=metrics, **form)
     times: dict[int, float] = {}
     if any(row.id is not None and row.asked_at is not None for row in rows):
         times = {record.trial.id: record.asked_at for record in study.records()}
 
     def plan(trials: Mapping[int, Trial]) -> Plan:
-        return make_plan(rows, trials, space, asked_at=times, refused=unreadable, **choices)
+        return make_plan(rows, trials, space, metrics, asked_at=times, refused=unreadable, **choices)
 
     if dry_run:
         return replace(plan({trial.id: trial for trial in known}), dry_run=True)

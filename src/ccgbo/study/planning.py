@@ -20,6 +20,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ccgbo.errors import CcgboError
+from ccgbo.metrics import Metrics
+from ccgbo.outcomes import PLAIN
 from ccgbo.records import Trial
 from ccgbo.revisions import event
 from ccgbo.space import Space
@@ -109,6 +111,7 @@ def make_plan(
     rows: Iterable[Row],
     trials: Mapping[int, Trial],
     space: Space,
+    metrics: Metrics = PLAIN,
     *,
     asked_at: Mapping[int, float] | None = None,
     refused: Iterable[Refusal] = (),
@@ -117,7 +120,7 @@ def make_plan(
     allow_outside: bool = False,
 ) -> Plan:
     """What rows mean for the trials of a study; ``asked_at`` has the times at which these were asked."""
-    return _Planner(space, trials, asked_at or {}, allow_duplicates, allow_outside).plan(
+    return _Planner(space, metrics, trials, asked_at or {}, allow_duplicates, allow_outside).plan(
         list(rows), list(refused), amend
     )
 
@@ -125,6 +128,7 @@ def make_plan(
 @dataclass(slots=True)
 class _Planner:
     space: Space
+    metrics: Metrics
     trials: Mapping[int, Trial]
     asked_at: Mapping[int, float]
     allow_duplicates: bool
@@ -170,7 +174,7 @@ class _Planner:
     def _known(self, row: Row) -> None:
         assert row.id is not None
         known = self.trials[row.id]
-        change = Change(row.number, known, of_known(self.space, known, row))
+        change = Change(row.number, known, of_known(self.space, known, row, self.metrics))
         if change.after == known and not row.has_outcome:
             (self.open if known.state == "pending" else self.unchanged).append(row.number)
             return
@@ -184,7 +188,7 @@ class _Planner:
             (self.told if told else self.changed).append(change)
 
     def _foreign(self, row: Row) -> None:
-        trial = of_new(self.space, row, allow_outside=self.allow_outside)
+        trial = of_new(self.space, row, self.metrics, allow_outside=self.allow_outside)
         if trial is None:
             self.open.append(row.number)
         elif self.there[_key(trial)] > 0 and not self.allow_duplicates:
@@ -196,7 +200,8 @@ class _Planner:
 
 def _key(trial: Trial) -> str:
     """Settings and outcome; JSON tells 1 from "1" and from true."""
-    outcome = [trial.state, trial.value, trial.noise_variance, list(trial.readings)]
+    measured = [[name, m.value, m.noise_variance, list(m.readings)] for name, m in sorted(trial.metrics.items())]
+    outcome = [trial.state, trial.value, trial.noise_variance, list(trial.readings), measured]
     return json.dumps([sorted(trial.params.items()), outcome])
 
 

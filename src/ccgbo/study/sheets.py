@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ccgbo.errors import MissingExtraError
-from ccgbo.frames import PREFIX
+from ccgbo.frames import METRIC, PREFIX
 from ccgbo.space import Categorical, Space
 from ccgbo.study.cells import guard, is_missing, spell, spell_data, spell_list, spell_words
 from ccgbo.study.meaning import LONGEST
@@ -54,7 +54,7 @@ def _cell(column: str, cell: Any, space: Space, mark: Mark) -> Any:
         return None if cell is None else _Choice(cell, spell_data(cell, mark)) if plain else spell_data(cell, mark)
     if column == "tags":
         return None if cell is None else spell_list(list(cell))
-    if column in ("readings", "attributes"):
+    if column in ("readings", "attributes") or (column.startswith(METRIC) and isinstance(cell, list)):
         return json.dumps(cell) if cell else None
     return spell_words(cell) if column in WORDS and cell is not None else cell
 

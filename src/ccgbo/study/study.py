@@ -20,7 +20,7 @@ from ccgbo.records import Direction, Trial
 from ccgbo.result import Result, summary_html
 from ccgbo.running import Callback, OnError, run
 from ccgbo.space import Space, together
-from ccgbo.storage import open_store
+from ccgbo.storage import View, open_store
 from ccgbo.study.definition import Given, define, reopen
 from ccgbo.study.editor import StudyEditor
 from ccgbo.study.opening import check_arguments, find_or_create, load_what_asking_needs
@@ -184,13 +184,18 @@ class Study(StudyEditor):
         """Up to ``n`` trials, held by ``worker`` until it falls silent; at most ``limit`` suggestions in the study."""
         check_complete(self._copy, self.name)
         load_what_asking_needs()
-        self._read(self._copy.optimizer)  # what can be done before others have to wait for it
+        if not self._copy.has_optimizer:
+            self._read(self._catch_up)  # what can be done before others have to wait for it
         return self._store.write(
             self._id,
             lambda unit: take(unit, self._copy, n, worker=worker, limit=limit, patience=self.heartbeat, fixed=fixed),
             on_rollback=self._copy.forget,  # it may be ahead of the file
             scope="suggestion",
+            while_next=self._catch_up,
         )
+
+    def _catch_up(self, view: View) -> None:
+        self._copy.optimizer(view).catch_up()
 
     def release(self, trial_id: int | None = None, *, everything: bool = False) -> list[int]:
         """Give pending trials back, to be asked again: one by id, those of workers that died, or ``everything``.

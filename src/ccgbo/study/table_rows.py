@@ -2,6 +2,8 @@
 
     id, asked_at                              whose row it is
     value, readings, noise_variance           an outcome
+    metrics_<name> or <name>                  the same where metrics have names; metrics_<name>_readings and
+                                              metrics_<name>_noise_variance belong to it
     state, error                              "failed" is one, too, and so is an error without a value
     dropped, note, tags, attributes_<name>    what else is kept with a trial
     params_<name> or <name>                   the settings
@@ -20,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from ccgbo.errors import CcgboError, TellError
-from ccgbo.frames import PREFIX
+from ccgbo.frames import METRIC, METRIC_PARTS, PREFIX
+from ccgbo.metrics import Metrics
+from ccgbo.outcomes import PLAIN
 from ccgbo.space import Categorical, Space
 from ccgbo.space.numeric import is_finite
 from ccgbo.study.cells import (
@@ -34,6 +38,7 @@ from ccgbo.study.cells import (
     read_words,
     stands_for_itself,
 )
+from ccgbo.study.metric_cells import Cells, has_metrics, metric_names_of, named_in
 from ccgbo.study.numbers import Mark, decimal_mark
 from ccgbo.text import valid
 
@@ -57,10 +62,12 @@ class Row:
     error: str | None = None
     dropped: bool | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Cells] = field(default_factory=dict)  # by name, of those that the row says something of
 
     @property
     def has_outcome(self) -> bool:
-        return self.value is not None or self.readings is not None or self.state == "failed"
+        measured = [Cells(self.value, self.readings), *self.metrics.values()]
+        return self.state == "failed" or any(m.value is not None or m.readings is not None for m in measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ class Reader:
     guarded: bool = False  # notes and reasons are written as cells.py says
     mark: Mark | None = "."
     by_id: bool = True
+    metrics: Metrics = PLAIN
 
     def row(self, number: int, row: Any) -> Row | None:
         """What a row says, None where all of it is empty."""
@@ -102,6 +110,7 @@ class Reader:
             blank=tuple(blank),
             **self._outcome(row),
             attributes=self._attributes(row),
+            metrics=self._metrics(row),
         )
 
     def _own(self, row: Mapping[str, Any], column: str) -> Any:
@@ -124,21 +133,45 @@ class Reader:
         cell, noise = (self._own(row, column) for column in (self.value, "noise_variance"))
         readings, state, dropped = (self._own(row, column) for column in ("readings", "state", "dropped"))
         word = None if state is None else str(state).strip().lower()
-        if self.value not in row and readings is None and word is None:
-            raise TellError(f"there must be a column {self.value!r}, got {list(row)!r}.")
+        if self.value not in row and readings is None and word is None and not has_metrics(row, self.metrics):
+            wanted = [self.value] if self.metrics.plain else self.metrics.names
+            raise TellError(f"there must be a column {' or '.join(map(repr, wanted))}, got {list(row)!r}.")
         return {
-            "value": None if cell is None else self._value(cell),
-            "readings": None if readings is None else self._readings(readings),
-            "noise_variance": None if noise is None else read_float("noise_variance", noise, self.mark),
+            **self._cells("", cell, readings, noise),
             "state": word,
             "error": self._words(row, "error"),
             "dropped": None if dropped is None else read_switch("dropped", dropped),
         }
 
-    def _value(self, cell: Any) -> Any:
+    def _cells(self, name: str, value: Any, readings: Any, noise: Any) -> dict[str, Any]:
+        """What three cells say of the value, or of the metric ``name``."""
+        return {
+            "value": None if value is None else self._value(name or "value", value),
+            "readings": None if readings is None else self._readings(f"{name} readings".strip(), readings),
+            "noise_variance": None if noise is None else read_float(f"{name} noise_variance".strip(), noise, self.mark),
+        }
+
+    def _metrics(self, row: Mapping[str, Any]) -> dict[str, Cells]:
+        """The metrics in a row: by their columns, or all in one cell where cells have types, as in JSON."""
+        found: dict[str, Cells] = {}
+        packed = row.get("metrics")
+        if isinstance(packed, Mapping) and "metrics" not in self.space:
+            for name, cells in packed.items():
+                parts = cells if isinstance(cells, Mapping) else {"value": cells}
+                said = [parts.get(part) for part in ("value", "readings", "noise_variance")]
+                found[name] = Cells(**self._cells(name, *(None if is_missing(s) or s == [] else s for s in said)))
+        for name in named_in(row, self.space, self.metrics):
+            column = next((c for c in metric_names_of(name) if c in row), None)
+            noise, readings = (self._own(row, f"{METRIC}{name}{part}") for part in METRIC_PARTS)
+            value = None if column is None else self._own(row, column)
+            cells = Cells(**self._cells(name, value, readings, noise))
+            found |= {name: cells} if cells.says else {}
+        return {name: cells for name, cells in found.items() if cells.says}
+
+    def _value(self, name: str, cell: Any) -> Any:
         """A number; where cells have types also what else can be told."""
         if isinstance(cell, str) or is_date(cell):
-            return read_float("value", cell, self.mark)
+            return read_float(name, cell, self.mark)
         plain = isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
         with suppress(OverflowError):
             return float(cell) if plain else cell
@@ -151,9 +184,9 @@ class Reader:
         missing = is_missing(cell) if self.guarded or not isinstance(cell, str) else cell == ""
         return None if missing else valid(read_words(cell, guarded=self.guarded))
 
-    def _readings(self, cell: Any) -> tuple[float, ...] | None:
+    def _readings(self, name: str, cell: Any) -> tuple[float, ...] | None:
         parts = cell.split(";") if isinstance(cell, str) and ";" in cell else read_list(cell)
-        numbers = tuple(read_float("readings", part, self.mark) for part in parts if not is_missing(part))
+        numbers = tuple(read_float(name, part, self.mark) for part in parts if not is_missing(part))
         return numbers or None
 
     def _attributes(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,6 +226,7 @@ def read_rows(
     table: Any,
     space: Space,
     *,
+    metrics: Metrics = PLAIN,
     value: str,
     as_text: bool,
     guarded: bool = False,
@@ -201,8 +235,8 @@ def read_rows(
 ) -> tuple[list[Row], list[Refusal]]:
     """The rows of a DataFrame or a list that say something, and those that cannot be read."""
     listed = list(table.to_dict("records") if hasattr(table, "to_dict") else table)
-    mark = decimal_mark(_numbers(listed, space, value), separator)
-    reader = Reader(space, value=value, as_text=as_text, guarded=guarded, mark=mark, by_id=by_id)
+    mark = decimal_mark(_numbers(listed, space, value, metrics), separator)
+    reader = Reader(space, value=value, as_text=as_text, guarded=guarded, mark=mark, by_id=by_id, metrics=metrics)
     rows, refused = [], []
     for number, cells in enumerate(listed, start=1):
         try:
@@ -214,10 +248,11 @@ def read_rows(
     return rows, refused
 
 
-def _numbers(rows: Iterable[Any], space: Space, value: str) -> Iterable[str]:
+def _numbers(rows: Iterable[Any], space: Space, value: str, metrics: Metrics) -> Iterable[str]:
     """Texts where numbers belong."""
     numeric = [name for name, p in space.items() if not isinstance(p, Categorical)]
     columns = {value, *NUMBERS, *numeric, *(f"{PREFIX}{name}" for name in numeric)}
+    columns |= {c for name in metrics.names for c in (*metric_names_of(name), f"{METRIC}{name}{METRIC_PARTS[0]}")}
     for row in rows:
         if isinstance(row, Mapping):
             yield from (cell for column in columns if isinstance(cell := row.get(column), str))

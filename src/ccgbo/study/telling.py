@@ -117,9 +117,9 @@ class StudyTeller(StudyReader):
 
         def tell_all(unit: Unit) -> list[Trial]:
             known = {trial.id: trial for trial in self._copy.trials(unit)}
-            for what, is_same in (("space", self.space == space), ("metrics", self.metrics == metrics)):
+            for what, is_same in (("the space", self.space == space), ("a metric", self.metrics == metrics)):
                 if not is_same:
-                    raise StorageError(f"the {what} of the study changed meanwhile; nothing was told. Do it again.")
+                    raise StorageError(f"{what} of the study was changed meanwhile; nothing was told. Do it again.")
             changed, told = plan(known)
             return [settle(unit, known[trial.id], trial) for trial in changed] + add_told(unit, told)
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ccgbo.engine.settings_io import storable_space
 from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.files import replacing
-from ccgbo.frames import COLUMNS, PREFIX, flat_row, frame_of, times
+from ccgbo.frames import COLUMNS, PREFIX, flat_row, frame_of, metric_columns, times
+from ccgbo.metrics import Metrics
 from ccgbo.space import Space
 from ccgbo.study.importing import import_table, take_in
+from ccgbo.study.measured import metric_names
+from ccgbo.study.metric_cells import metric_names_of
 from ccgbo.study.optuna_studies import import_optuna, load_optuna, space_of_optuna
 from ccgbo.study.planning import Change, Plan
 from ccgbo.study.sheets import SEPARATORS, Dialect, csv_text, for_parquet, read_csv, read_excel, write_excel
@@ -76,7 +79,7 @@ def export_study(
                 return _write_parquet(study, draft)
             if kind == "xlsx":
                 rows = _rows(study)
-                return write_excel(rows, _columns(rows, study.space), study.space, draft)
+                return write_excel(rows, _columns(rows, study), study.space, draft)
             text = to_csv(study, separated) if kind == "csv" else to_json(study)
             mark = "\ufeff" if kind == "csv" and separated == "semicolon" else ""  # else Excel takes it for no Unicode
             draft.write_bytes((mark + text).encode("utf-8", "surrogatepass"))
@@ -87,8 +90,8 @@ def export_study(
 
 def _write_parquet(study: Study, path: Path) -> int:
     rows = _rows(study)
-    frame = frame_of(rows, study.space)
-    for column in _columns(rows, study.space):
+    frame = frame_of(rows, study.space, metric_names(study.metrics))
+    for column in _columns(rows, study):
         if column.startswith(ATTRIBUTE):
             frame[column] = [row.get(column) for row in rows]
     frame = for_parquet(frame, study.space)
@@ -113,7 +116,7 @@ def _kind(format: str | None, suffix: str) -> str:
 def to_csv(study: Study, dialect: Dialect = "comma") -> str:
     """The table as text; no cell of it is a formula to a spreadsheet."""
     rows = _rows(study)
-    return csv_text(rows, _columns(rows, study.space), study.space, dialect)
+    return csv_text(rows, _columns(rows, study), study.space, dialect)
 
 
 def _rows(study: Study) -> list[dict[str, Any]]:
@@ -125,15 +128,17 @@ def _rows(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def _columns(rows: Iterable[Mapping[str, Any]], space: Space) -> list[str]:
-    params = [f"{PREFIX}{name}" for name in space]
+def _columns(rows: Sequence[Mapping[str, Any]], study: Study) -> list[str]:
+    params = [f"{PREFIX}{name}" for name in study.space]
+    measured = metric_columns(rows, metric_names(study.metrics))
     others = dict.fromkeys(column for row in rows for column in row if column not in COLUMNS)
-    return [*COLUMNS, *(column for column in others if column not in params), *params]
+    return [*COLUMNS, *measured, *(c for c in others if c not in params and c not in measured), *params]
 
 
 def to_json(study: Study) -> str:
     trials = [row.trial.to_dict() | times(row.asked_at, row.told_at) for row in study.records()]
     head = {"study": study.name, "direction": study.direction, "space": storable_space(study.space)}
+    head |= {} if study.metrics.plain else {"metrics": study.metrics.to_dict()}
     return json.dumps(head | {"trials": trials}, indent=2) + "\n"
 
 
@@ -165,7 +170,7 @@ def import_file(
     format
         "csv", "xlsx", "json" or "parquet"; None takes the suffix of the path.
     value
-        The column with the value.
+        The column with the value; named metrics have columns ``metrics_<name>`` or ``<name>``.
     amend
         Whether rows that differ from what was told correct it.
     dry_run
@@ -179,7 +184,7 @@ def import_file(
     """
     path = Path(path)
     kind = _kind(format, path.suffix.lstrip(".").lower())
-    separator, known = None, _known_columns(study.space, value)
+    separator, known = None, _known_columns(study.space, value, study.metrics)
     try:
         if kind == "parquet":
             table = _read_parquet(path)
@@ -202,8 +207,9 @@ def import_file(
     return take_in(study, table, form, dry_run=dry_run, **choices)
 
 
-def _known_columns(space: Space, value: str) -> set[str]:
-    return {*COLUMNS, value, *space, *(f"{PREFIX}{name}" for name in space)}
+def _known_columns(space: Space, value: str, metrics: Metrics) -> set[str]:
+    measured = {column for name in metrics.names for column in metric_names_of(name)}
+    return {*COLUMNS, value, *space, *(f"{PREFIX}{name}" for name in space), *measured}
 
 
 def _read_parquet(path: Path) -> Any:
