@@ -161,27 +161,3 @@ def test_the_model_is_that_of_the_data_with_the_fit_held() -> None:
     state = opt.snapshot()
     again = build_model(opt.data, opt.space.choices, opt.settings, state=state.model.fit, refit=False)
     assert np.allclose(again.mean, state.model.mean)
-
-
-def test_each_metric_is_diagnosed_by_its_own_model_and_its_own_values() -> None:
-    opt = ccgbo.Optimizer(
-        {"x": (0.0, 1.0)},
-        objectives={"yield": "maximize", "cost": "minimize"},
-        outcome_constraints={"impurity": ccgbo.AtMost(0.5)},
-        seed=0,
-    )
-    for i, x in enumerate(np.linspace(0.0, 1.0, 9)):
-        values = {"yield": 5.0 * np.sin(3.0 * x), "cost": 100.0 * x} | ({"impurity": x * x} if i != 4 else {})
-        opt.tell({"x": float(x)}, values)
-    for name, n in (("yield", 9), ("cost", 9), ("impurity", 8)):
-        found = opt.diagnose(name)
-        assert found.n == len(found.left_out) == n
-        assert found.gains == ()  # of a front nothing is said
-        for row in found.left_out:
-            assert row.value == pytest.approx(opt.trial(row.trial_id).values[name])
-            assert row.low <= row.mean <= row.high
-    assert opt.diagnose() == opt.diagnose("yield")
-    assert "bound" in {c.kind for c in opt.diagnose("cost").concerns}  # cheapest at x = 0
-    assert "bound" not in {c.kind for c in opt.diagnose("impurity").concerns}  # what is bounded has no best value
-    with pytest.raises(ccgbo.SettingError, match="there is no metric 'yeild': did you mean 'yield'"):
-        opt.diagnose("yeild")

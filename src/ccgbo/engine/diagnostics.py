@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 
 import numpy as np
@@ -21,6 +22,7 @@ from ccgbo.engine.history import History
 from ccgbo.engine.model import Model
 from ccgbo.engine.step import State
 from ccgbo.engine.stopping import expected_gains
+from ccgbo.metrics import VALUE
 from ccgbo.records import Trial
 from ccgbo.space import Categorical
 from ccgbo.surrogate.base import CheckedPosterior
@@ -37,16 +39,18 @@ FEW_CHOICES = 12  # of a categorical whose choices are counted
 NO_BETTER = 0.05  # R²
 
 
-def diagnose(state: State, history: History, rng: np.random.Generator) -> Diagnosis:
-    """Whether to believe the model, and whether to stop."""
-    model, posterior = state.model, state.model.posterior
-    trials = [history.observed(row) for row in model.rows]
-    y = model.outcome.forward(history.data().values[model.rows])
+def diagnose(state: State, history: History, rng: np.random.Generator, metric: str | None = None) -> Diagnosis:
+    """Whether to believe the model of the objective, or of another metric, and whether to stop."""
+    name, plain = metric or history.metrics.objective, history.metrics.plain
+    if not plain:  # the metric by itself, as if it were all that is measured
+        state = replace(state, models={VALUE: state.models[name]}, goals=None, placed=history.data(name).U)
+    model, posterior, sign = state.model, state.model.posterior, history.metrics.sign(name)
+    trials = [history.observed(row, name) for row in model.rows]
+    y = model.outcome.forward(history.data(name).values[model.rows])
     n, left_out, r2, coverage, noise = len(y), [], None, {}, None
     if isinstance(posterior, CheckedPosterior) and n > 1:
         mean, std = posterior.leave_one_out()
-        told = history.sign * history.data().values[model.rows]
-        left_out, r2 = _left_out(model, trials, told, mean, std, history.sign), _r2(y, mean)
+        left_out, r2 = _left_out(model, trials, name, mean, std, sign), _r2(y, mean)
         off = np.abs(y - mean) / std
         coverage = {band: float((off <= z).mean()) for band, z in BANDS.items()}
         noise = float(np.sqrt(np.median(posterior.noise)))
@@ -54,7 +58,7 @@ def diagnose(state: State, history: History, rng: np.random.Generator) -> Diagno
         _about_size(state),
         _about_prediction(n, r2, coverage),
         _about_noise(model, noise),
-        _about_bounds(state, trials, y),
+        _about_bounds(state, trials, y) if name in history.metrics.objectives else (),
         _about_variation(state),
         _about_choices(state, history),
         _about_failures(history),
@@ -64,21 +68,19 @@ def diagnose(state: State, history: History, rng: np.random.Generator) -> Diagno
         left_out=tuple(left_out),
         r2=r2,
         coverage=coverage,
-        noise=None if noise is None else in_user_units(model, float(np.median(y)), noise, history.sign)[1],
+        noise=None if noise is None else in_user_units(model, float(np.median(y)), noise, sign)[1],
         concerns=tuple(concerns),
-        gains=tuple(expected_gains(state, rng)) if state.goals is None else (),
+        gains=tuple(expected_gains(state, rng)) if plain else (),
     )
 
 
-def _left_out(
-    model: Model, trials: Sequence[Trial], told: Array, mean: Array, std: Array, sign: float
-) -> list[LeftOut]:
+def _left_out(model: Model, trials: Sequence[Trial], name: str, mean: Array, std: Array, sign: float) -> list[LeftOut]:
     values, deviations = model.in_user_units(mean, std)
     ends = [sign * model.outcome.inverse(mean + side * BANDS[95] * std) for side in (-1.0, 1.0)]
     return [
         LeftOut(
             trial_id=trial.id,
-            value=float(told[i]),
+            value=trial.values[name],
             mean=sign * float(values[i]),
             std=float(deviations[i]),
             low=float(min(ends[0][i], ends[1][i])),

@@ -230,9 +230,9 @@ class History:
         trial = self.trials[i]
         return trial.metrics.get(name, trial)
 
-    def observed(self, row: int) -> Trial:
-        """The trial behind a row of ``data()``."""
-        return self.trials[self.ids()[int(row)]]
+    def observed(self, row: int, name: str | None = None) -> Trial:
+        """The trial behind a row of ``data(name)``."""
+        return self.trials[self.ids(name)[int(row)]]
 
     def measured(self) -> Measured:
         """All complete trials, whichever metrics they have."""

@@ -17,6 +17,7 @@ from ccgbo.engine.reasons import reasons_for, reasons_for_next
 from ccgbo.engine.recommend import believed_front, recommend, require_plain
 from ccgbo.engine.stopping import expected_gains
 from ccgbo.engine.threads import blas_threads
+from ccgbo.errors import SettingError
 from ccgbo.explanation import Credits, Explanation
 from ccgbo.frames import flat_row, frame_of
 from ccgbo.influence import Groups, Influence, PointInfluence
@@ -127,12 +128,21 @@ class OptimizerReader(OptimizerCore):
             _, scores = question(state, self.generator())
         return credit_rows(scored_trials(state, self._history), scores, state.goals)
 
-    def diagnose(self) -> Diagnosis:
+    def diagnose(self, metric: str | None = None) -> Diagnosis:
         """Whether to believe the model, and whether to stop: what it predicts of each observation from the others,
-        what speaks against it, and what more evaluations are expected to gain. Looking changes nothing."""
+        what speaks against it, and what more evaluations are expected to gain. Looking changes nothing.
+
+        Parameters
+        ----------
+        metric
+            Which metric's model, where metrics have names; None is the objective, of several the first.
+        """
+        if metric is not None and not (metric in self.metrics.names and self._history.ids(metric)):
+            known = [name for name in self.metrics.names if self._history.ids(name)]
+            raise SettingError(f"metric must be one that was measured, {known}, got {metric!r}.")
         state = self.snapshot()
         with blas_threads(self._threads):
-            return diagnose(state, self._history, self.generator())
+            return diagnose(state, self._history, self.generator(), metric)
 
     def expected_gain(self, n: int = 10) -> Gain | None:
         """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell, and for a front or
