@@ -125,10 +125,10 @@ Object.assign(ccgbo, (() => {
   class MapView {
     constructor(only = null) {
       this.only = only;  // the one layer that is shown
-      this.x = el("select", { onchange: () => { this.offer(); this.draw(); }, "aria-label": "across" });
-      this.y = el("select", { onchange: () => this.draw(), "aria-label": "up" });
-      this.layer = el("select", { onchange: () => this.draw(), "aria-label": "what is shown" });
-      this.plot = new Plot("map of the model with the observations", "tall");
+      this.x = el("select", { onchange: () => { this.offer(); this.draw(); }, "aria-label": `across${only === null ? "" : `, ${only}`}` });
+      this.y = el("select", { onchange: () => this.draw(), "aria-label": `up${only === null ? "" : `, ${only}`}` });
+      this.layer = el("select", { onchange: () => this.draw(), "aria-label": `what is shown${only === null ? "" : `, ${only}`}` });
+      this.plot = new Plot(`map of ${only === null ? "the model" : only} with the observations`, "tall");
       this.note = el("p", { class: "note" });
       this.node = el("div", { class: "filling" }, el("div", { class: "controls" }, this.layer, el("label", null, "across ", this.x), el("label", null, "up ", this.y)), this.note, this.plot.node);
       this.maps = [];
@@ -278,9 +278,9 @@ Object.assign(ccgbo, (() => {
       card(7, "Believe the model?", null, metric.place("believe the model"), believeNode, plots.leftOut.node),
       card(6, "Here, because of these: the credit story", null, storyNode),
       card(6, "Not there, because of those: what each is worth", null, elsewhereNode),
-      boundsCard,
       mapCard,
       card(5, "Parameter importance", "The share of the predicted variation that each takes part in (total Sobol index of the model).", metric.place("importance"), plots.importance.node),
+      boundsCard,
       card(7, "Credit over time", null, overTimeNote, plots.overTime.node),
       card(5, "Distribution of values", "How many evaluations gave which value; the dotted line is the best.", metric.place("distribution"), plots.distribution.node),
       card(12, "Along each parameter", null, heldNote, metric.place("along each parameter"),
