@@ -6,7 +6,8 @@
 Each process runs ask, a fast function, tell. All of them work on one study, so the suggestions are made one after
 another. Two rates stand beside theirs, measured in turn with it in every repeat: one optimizer in memory that has as
 many points pending as there are processes, which is what one core can suggest in sequence, and one process alone on the
-study. A repeat has its own seed. On a machine that has other things to do only the ratios mean something.
+study. A repeat has its own seed. On a machine that has other things to do trials per second say little, and their ratio
+flatters the many processes, which get a larger share of it: the processor time per trial is what remains.
 
 PostgreSQL needs a database to which the address leads; the studies made there are deleted at the end.
 """
@@ -29,6 +30,7 @@ import numpy as np
 import scipy
 
 import ccgbo
+from ccgbo.storage import delete_study
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -49,40 +51,46 @@ def tell_points(owner: Any, n: int, seed: int) -> None:
     owner.tell(trial, fast(**trial.params))
 
 
-# -- the three rates, in trials per second
+# -- the three rates: trials per second, and seconds of all processors per trial
+
+Rate = tuple[float, float]
 
 
-def in_memory(n: int, n_trials: int, pending: int, seed: int) -> float:
+def in_memory(n: int, n_trials: int, pending: int, seed: int) -> Rate:
     """One optimizer, with so many points under evaluation at every ask."""
     optimizer = ccgbo.Optimizer(SPACE, seed=seed)
     tell_points(optimizer, n, seed)
     running = [optimizer.ask() for _ in range(pending)]
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     for _ in range(n_trials):
         running.append(optimizer.ask())
         done = running.pop(0)
         optimizer.tell(done, fast(**done.params))
-    return n_trials / (time.perf_counter() - start)
+    return n_trials / (time.perf_counter() - start), (time.process_time() - used) / n_trials
 
 
-def work(path: str, name: str, n_trials: int, ready: Any) -> None:
+def work(path: str, name: str, n_trials: int, ready: Any, total: Any) -> None:
     in_memory(4, 2, 0, 0)  # load everything before the clock starts
     with ccgbo.Study(path, name=name) as study:
         study.optimizer()
         ready.wait()
+        used = time.process_time()
         for _ in range(n_trials):
             trial = study.ask()
             study.tell(trial, fast(**trial.params))
+    with total.get_lock():
+        total.value += time.process_time() - used
 
 
-def on_study(path: str, n: int, processes: int, n_trials: int, seed: int) -> float:
+def on_study(path: str, n: int, processes: int, n_trials: int, seed: int) -> Rate:
     """So many processes that share ``n_trials`` of one study."""
-    name = f"n{n} p{processes} s{seed}"
+    name = f"throughput {n} {processes} {seed} {time.time_ns()}"
     with ccgbo.Study(path, SPACE, name=name, seed=seed) as study:
         tell_points(study, n, seed)
     context = multiprocessing.get_context("spawn")
-    ready = context.Barrier(processes + 1)
-    workers = [context.Process(target=work, args=(path, name, n_trials // processes, ready)) for _ in range(processes)]
+    ready, used = context.Barrier(processes + 1), context.Value("d", 0.0)
+    each = n_trials // processes
+    workers = [context.Process(target=work, args=(path, name, each, ready, used)) for _ in range(processes)]
     for worker in workers:
         worker.start()
     ready.wait()
@@ -91,9 +99,9 @@ def on_study(path: str, n: int, processes: int, n_trials: int, seed: int) -> flo
         worker.join()
     seconds = time.perf_counter() - start
     assert all(worker.exitcode == 0 for worker in workers), "a process failed"
-    check(path, name, n + 1 + n_trials // processes * processes)
-    ccgbo.delete_study(path, name)
-    return n_trials // processes * processes / seconds
+    check(path, name, n + 1 + each * processes)
+    delete_study(path, name)
+    return each * processes / seconds, used.value / (each * processes)
 
 
 def check(path: str, name: str, wanted: int) -> None:
@@ -111,14 +119,19 @@ def compare(path: str, n: int, args: argparse.Namespace) -> None:
         memory = in_memory(n, args.trials, args.processes - 1, seed)
         alone = on_study(path, n, 1, args.trials, seed)
         many = on_study(path, n, args.processes, args.trials, seed)
-        rates.append((memory, alone, many, many / memory, many / alone))
+        rates.append([rate for rate, _ in (memory, alone, many)] + [1e3 * used for _, used in (memory, alone, many)])
         print(row(n, f"seed {seed}", rates[-1]), flush=True)
     print(row(n, "median", [statistics.median(column) for column in zip(*rates, strict=True)]), flush=True)
 
 
-def row(n: int, what: str, rates: Any) -> str:
-    memory, alone, many, of_memory, of_alone = rates
-    return f"{n:>6}  {what:<8} {memory:>9.1f} {alone:>12.1f} {many:>12.1f} {of_memory:>12.2f} {of_alone:>12.2f}"
+def row(n: int, what: str, numbers: list[float]) -> str:
+    of_memory = numbers[2] / numbers[0]
+    return (
+        f"{n:>6}  {what:<8}"
+        + "".join(f" {x:>12.1f}" for x in numbers[:3])
+        + f" {of_memory:>10.2f}"
+        + "".join(f" {x:>12.1f}" for x in numbers[3:])
+    )
 
 
 # -- many trials
@@ -188,9 +201,14 @@ def main() -> None:
         path = args.address or f"{folder}/study.db"
         load = ", ".join(f"{x:.1f}" for x in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
         print(f"{versions(args.store, args.address)}; {os.cpu_count()} cores, load {load}")
-        print(f"{args.trials} trials in each measurement, per second:")
-        labels = ("in memory", "1 process", f"{args.processes} processes", "of memory", "of 1 process")
-        print(f"{'n':>6}  {'':<8} {labels[0]:>9}" + "".join(f" {label:>12}" for label in labels[1:]))
+        print(f"{args.trials} trials in each measurement: trials per second, then processor milliseconds per trial")
+        labels = ["in memory", "1 process", f"{args.processes} processes"]
+        print(
+            f"{'n':>6}  {'':<8}"
+            + "".join(f" {x:>12}" for x in labels)
+            + " of memory".rjust(11)
+            + "".join(f" {x:>12}" for x in labels)
+        )
         for n in args.at:
             compare(path, n, args)
         if args.store == "sqlite" and args.many:

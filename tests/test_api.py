@@ -172,8 +172,18 @@ def test_a_result_prints_the_params_of_the_best_and_of_the_recommended() -> None
 def test_one_number_is_a_value_in_whatever_it_is_wrapped(value: Any) -> None:
     result = ccgbo.maximize(lambda x: value, {"x": (0.0, 1.0)}, 2, seed=0, progress=False)  # noqa: ARG005
     assert result.best_value == 0.5
-    with pytest.raises(ccgbo.UnsupportedError, match="several objectives are out of scope"):
+
+
+def test_metrics_that_nobody_named_are_refused_and_optimize_is_where_they_have_names() -> None:
+    with pytest.raises(ccgbo.UnsupportedError, match="several are told by the names of objectives="):
         ccgbo.maximize(lambda x: {"a": x, "b": x}, {"x": (0.0, 1.0)}, 2, seed=0, progress=False)
+    with pytest.raises(ccgbo.SettingError, match="objectives must be given"):
+        ccgbo.optimize(lambda x: {"a": x, "b": x}, {"x": (0.0, 1.0)}, 2)
+    goals: Any = {"a": "maximize", "b": "minimize"}
+    found = ccgbo.optimize(lambda x: {"a": x, "b": x}, {"x": (0.0, 1.0)}, 3, objectives=goals, seed=0, progress=False)
+    assert len(found.pareto_front()) == 3
+    with pytest.raises(ccgbo.UnsupportedError, match="several objectives have no best trial"):
+        found.best_value  # noqa: B018
 
 
 def test_an_objective_may_return_readings_or_a_standard_error() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccgbo import TellError
+from ccgbo import TellError, UnsupportedError
 from ccgbo.outcomes import outcome_of
 
 FIELDS = ["state", "value", "noise_variance", "readings", "error", "metrics"]
@@ -69,7 +69,7 @@ def test_what_is_no_value_is_refused_by_name(value: Any, message: str) -> None:
 
 @pytest.mark.parametrize("value", [{"a": 1.0}, np.ones((2, 2))])
 def test_several_values_are_refused_where_there_is_one_objective_without_a_name(value: Any) -> None:
-    with pytest.raises(TellError, match="value must be one number"):
+    with pytest.raises(UnsupportedError, match="value must be one number"):
         outcome_of(value)
 
 

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ccgbo.errors import TellError
+from ccgbo.errors import TellError, UnsupportedError
 from ccgbo.metrics import Measurement, Metrics
 from ccgbo.records import Trial
 from ccgbo.space.numeric import is_finite
 
 PLAIN = Metrics()  # one value
+SEVERAL = "value must be one number: several are told by the names of objectives= and outcome_constraints="
 FORMS = "a number, a list of readings or a tuple (value, standard_error)"
 
 
@@ -41,7 +42,7 @@ def outcome_of(
     if not metrics.plain:
         return _measured(_measurements(value, noise_variance, metrics), error, metrics)
     if isinstance(value, Mapping):
-        raise TellError(f"value must be one number, as the optimizer has one objective without a name, got {value!r}.")
+        raise UnsupportedError(f"{SEVERAL}, got {value!r}.")
     measured = _measurement("value", value, noise_variance)
     if not math.isfinite(measured.value):
         return _fields("failed", error=error or f"the value was {measured.value}")
@@ -137,7 +138,7 @@ def _number(name: str, value: Any) -> float:
     elif isinstance(value, list | tuple) and len(value) == 1:
         return _number(name, value[0])
     if isinstance(value, Mapping | np.ndarray):
-        raise TellError(f"{name} must be one number, got {value!r}; several metrics are told by their names.")
+        raise UnsupportedError(f"{SEVERAL}, got {value!r}.")
     if value is None or isinstance(value, str | bytes | bool | np.bool_ | complex):
         raise TellError(f"{name} must be a number, got {value!r}.")
     if isinstance(value, Sequence):

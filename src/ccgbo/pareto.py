@@ -44,9 +44,7 @@ def _non_dominated_pairs(first: Array, second: Array) -> NDArray[np.bool_]:  # (
     """The same for two objectives in O(q log q): a point stays if no better first one is as good in the second."""
     order = np.lexsort((-second, -first))
     a, b = first[order], second[order]
-    start = np.searchsorted(
-        -a, -a, side="left"
-    )  # of the points with the same first objective, the best second is there
+    start = np.searchsorted(-a, -a, side="left")  # where the best second one of equal first ones is
     above = np.concatenate([[-np.inf], np.maximum.accumulate(b)])[start]
     kept = np.empty(len(a), dtype=bool)
     kept[order] = (b > above) & (b == b[start])

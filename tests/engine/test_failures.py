@@ -20,6 +20,7 @@ from ccgbo import (
     Int,
     Optimizer,
     ParamsError,
+    SettingError,
     SpaceExhaustedError,
     TellError,
     UnsupportedError,
@@ -176,8 +177,8 @@ def test_an_objective_that_always_fails_ends_without_a_value() -> None:
         ([1.0, "a"], TellError, r"value\[1\], a reading, must be a finite number"),
         ((1.0, -2.0), TellError, r"value\[1\], a standard error, must be a finite number >= 0"),
         ((1.0, 2.0, 3.0), TellError, "value must be a number, a list of readings or a tuple"),
-        (np.ones((2, 2)), UnsupportedError, "several objectives are out of scope"),
-        ({"loss": 1.0, "time": 2.0}, UnsupportedError, "several objectives are out of scope"),
+        (np.ones((2, 2)), UnsupportedError, "value must be one number: several are told"),
+        ({"loss": 1.0, "time": 2.0}, UnsupportedError, "value must be one number: several are told"),
     ],
 )
 def test_a_value_that_is_no_number_is_refused_and_nothing_changes(
@@ -205,8 +206,8 @@ def test_any_single_number_is_a_value(value: Any) -> None:
     "asked",
     [{"direction": ["maximize", "minimize"]}, {"directions": ["maximize"]}, {"outcome_constraints": ["a <= 1"]}],
 )
-def test_several_objectives_and_outcome_constraints_are_out_of_scope(asked: dict[str, Any]) -> None:
-    with pytest.raises(UnsupportedError, match="out of scope"):
+def test_several_objectives_and_outcome_constraints_are_mappings_of_names(asked: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match=r"objectives|outcome_constraints must be a mapping"):
         Optimizer(BOX, **asked)
 
 

@@ -206,7 +206,7 @@ def test_an_exception_is_raised_on_demand_after_it_was_recorded() -> None:
 
 def test_a_value_that_is_no_number_is_a_failure_and_several_values_stop_the_run() -> None:
     assert all(t.state == "failed" for t in quiet(memory(3), lambda x, y: float("nan")).trials)  # noqa: ARG005
-    with pytest.raises(ccgbo.UnsupportedError, match="several objectives are out of scope"):
+    with pytest.raises(ccgbo.UnsupportedError, match="value must be one number: several are told by the names"):
         quiet(memory(3), lambda x, y: {"x": x, "y": y})
 
 

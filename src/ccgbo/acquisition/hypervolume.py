@@ -27,7 +27,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
-from scipy.stats import qmc
 
 from ccgbo.acquisition.analytic import log_h
 from ccgbo.acquisition.base import Codomain, Context, Front
@@ -162,6 +161,8 @@ class Scalarized:
         front = _front(context)
         m, known = len(front.reference), np.concatenate(front.draws)
         weights = context.rng.dirichlet(np.ones(m))
+        from scipy.stats import qmc  # takes longer to load than all the rest
+
         uniform = qmc.Sobol(m, rng=context.rng).random(N_SAMPLES)
         best = np.maximum(known.max(axis=0), front.reference + 1e-9) if len(known) else front.reference + 1.0
         scale = weights / (best - front.reference)

@@ -283,8 +283,10 @@ def settings_after(settings: Settings, change: MetricsChange) -> tuple[Settings,
     suited = resuited(settings, change.metrics)
     if suited.acquisition == settings.acquisition:
         return suited, change
-    said = f"the acquisition is {suited.acquisition!r} from now on, before {settings.acquisition!r}."
-    return suited, replace(change, also=(said,))
+    said = [f"the acquisition is {suited.acquisition!r} from now on, before {settings.acquisition!r}."]
+    if suited.credit.strength == 0.0 != settings.credit.strength:
+        said.append("credit is off from now on.")
+    return suited, replace(change, also=tuple(said))
 
 
 def moved_by(log: Iterable[Event], ids: Iterable[int]) -> set[int]:

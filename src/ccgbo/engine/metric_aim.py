@@ -102,7 +102,7 @@ class NamedMetrics:
         return Context(first, self.incumbent(), sampled, rng, t, F, front), feasibility
 
     def incumbent(self) -> float:
-        """The best mean of the objective at a feasible trial; of one that the space does not have, at that beside it."""
+        """The best mean of the objective at a feasible trial; of one beyond the space, at the point beside it."""
         goals = self.goals
         mean, away = goals.belief(goals.metrics.objective)[0].copy(), elsewhere(self.state, goals.measured.U)
         if len(away):

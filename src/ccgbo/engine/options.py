@@ -9,13 +9,14 @@ A setting that is left out, or None, is the preset's.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from ccgbo.acquisition import Acquisition, Schedule
 from ccgbo.credit.field import CreditSettings
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.keywords import unknown_keyword
+from ccgbo.metrics import Between, Direction
 from ccgbo.surrogate.gp.fit import FitSettings
 from ccgbo.tuning import EngineTuning
 
@@ -35,7 +36,7 @@ class SettingsOptions(TypedDict, total=False):
     """How the surrogate is fitted; a mapping changes single fields of the preset's."""
     acquisition: str | Acquisition | Schedule | None
     """What a suggestion maximises: an object or a schedule of them, or "ucb", "ei", "logei", "ts", "mes", "jes" or
-    "alternate"."""
+    "alternate"; of several objectives "ehvi" or "scalarized"."""
     credit: CreditSettings | Mapping[str, Any] | bool | None
     """How credit weighs the acquisition; a mapping changes single fields of the preset's, False switches it off."""
     pending: Literal["fantasy", "kriging_believer"] | None
@@ -56,8 +57,16 @@ class OptimizerOptions(SettingsOptions, total=False):
 
     preset: str | Settings
     """Settings to start from: "default", "paper" or a ``Settings``."""
+    objective: str | None
+    """The name of the objective, where metrics are told by their names."""
+    objectives: Mapping[str, Direction] | None
+    """Several objectives by name: ``{"yield": "maximize", "cost": "minimize"}``."""
+    outcome_constraints: Mapping[str, Between] | None
+    """Bounds of what is measured: ``{"impurity": AtMost(0.02), "ph": Between(6.5, 7.5)}``."""
     constraint: Any
     """What a point must satisfy: a predicate of the params, a ``LinearConstraint``, or a list of them."""
+    constraints: Sequence[Any] | None
+    """Several of those; the same as a list for ``constraint``."""
     prior: Any
     """A belief about the optimum: distributions by parameter, or a density of the params."""
     threads: int | None

@@ -130,8 +130,7 @@ def _read_trial(row: Row, params: Any, why: Any, readings: Any, attributes: Any,
         _check_fields(Explanation, why)
         for neighbour in why.get("neighbours", ()):
             _check_fields(Neighbour, neighbour)
-        if len({why.get(name) is None for name in PREDICTION}) > 1:
-            raise ValueError("an explanation has a prediction without its parts")
+        _check_prediction(why)
     parts = {"params": params, "explanation": why, "readings": readings, "attributes": attributes, "metrics": metrics}
     plain = {name: row[name] for name in PLAIN_FIELDS} | {"dropped": bool(row["dropped"])}
     return TrialRow(
@@ -157,6 +156,17 @@ def _check_readings(readings: Any, state: str) -> None:
         raise TypeError(f"readings are {brief(readings)}")
     if len(readings) == 1 or (readings and state != "complete"):
         raise ValueError(f"a {state} trial has the readings {brief(readings)}")
+
+
+def _check_prediction(why: Any) -> None:
+    """All parts of a prediction or none; of named metrics the objective may be one that the choice did not need."""
+    named = why.get("metrics") or {}
+    for parts in (PREDICTION[:2], PREDICTION[2:]) if named else (PREDICTION,):
+        if len({why.get(name) is None for name in parts}) > 1:
+            raise ValueError("an explanation has a prediction without its parts")
+    for mean, std in named.values():
+        if not all(type(number) in (float, int) for number in (mean, std)):
+            raise TypeError(f"metrics are {brief(named)}")
 
 
 def _check_metrics(metrics: Any, state: str) -> None:
