@@ -13,6 +13,7 @@ import pytest
 from ccgbo import NoObservationsError, Optimizer, SettingError, UnsupportedError, viz
 from ccgbo.metrics import feasible
 from ccgbo.records import hypervolume_of
+from ccgbo.viz.cuts import share
 from ccgbo.viz.front_view import front_view, volumes
 from ccgbo.viz.parallel import ranks
 
@@ -235,6 +236,8 @@ def test_slices_of_a_bounded_metric_have_its_bounds_its_values_and_the_probabili
     cut = viz.ModelView(opt).slice("x")
     wanted = cut.layers.feasibility.tolist()
     assert lines["probability of being feasible"].get_ydata().tolist() == pytest.approx(wanted)
+    weighted = lines["weighted"].get_ydata()
+    assert weighted.tolist() == pytest.approx(share(cut.layers.weighted).tolist())  # what the search maximises
     low, high = top.get_ylim()
     assert low < 0.6 < high
 

@@ -116,7 +116,7 @@ def plot_slices(
         cut = view.slice(name, m=m, through=through)
         top, bottom = grid[:, column]
         _posterior(top, view, cut)
-        _guidance(bottom, cut, view.acts)
+        _guidance(bottom, cut, view)
         if view.metrics.constraints:
             line = "D" if cut.x.labels else "--"
             bottom.plot(cut.x.at, cut.layers.feasibility, line, color=PURPLE, label="probability of being feasible")
@@ -153,13 +153,20 @@ def _broke(view: ModelView) -> list[bool]:
     return [feasible(trial.values, view.metrics) is False for trial in view.trials]
 
 
-def _guidance(ax: Axes, cut: Slice, acts: bool) -> None:
-    """Credit field and acquisition; the latter with and without credit where credit acts on the search."""
+def _guidance(ax: Axes, cut: Slice, view: ModelView) -> None:
+    """Credit field and acquisition; the latter also weighted, where credit or a bound acts on the search."""
+    acts = view.acts or bool(view.metrics.constraints)
     lines = ("o", "x", "s") if cut.x.labels else ("-", ":", "-")
     ax.plot(cut.x.at, cut.layers.credit, lines[0], color=RED, label="credit field")
     ax.plot(cut.x.at, share(cut.layers.base), lines[1] if acts else lines[2], color=GREEN, label="acquisition")
     if acts:
-        ax.plot(cut.x.at, share(cut.layers.weighted), lines[2], color=GREEN, label="with credit")
+        ax.plot(
+            cut.x.at,
+            share(cut.layers.weighted),
+            lines[2],
+            color=GREEN,
+            label="weighted" if view.metrics.constraints else "with credit",
+        )
     ax.set_ylim(-0.04, 1.08)
     tidy(ax)
 

@@ -207,12 +207,12 @@ ccgbo.plots = (() => {
     const lower = { type: "scatter", mode, x: x.at, yaxis: "y2" };
     traces.push({ ...lower, y: layers.credit, line: { color: RED, width: 1.5 }, marker: { color: RED, size: 7 },
       hovertemplate: "credit field %{y:.2f}<extra></extra>" });
-    const acts = data.analysis.acts;
+    const acts = data.analysis.acts || data.bounded, how = data.bounded ? ["weighted", "not weighted"] : ["with credit", "without credit"];
     traces.push({ ...lower, y: share(acts ? layers.weighted : layers.base), line: { color: GREEN, width: 2 }, marker: { color: GREEN, symbol: "square", size: 7 },
-      hovertemplate: `acquisition${acts ? " with credit" : ""}, share of its highest %{y:.2f}<extra></extra>` });
+      hovertemplate: `acquisition${acts ? ` ${how[0]}` : ""}, share of its highest %{y:.2f}<extra></extra>` });
     if (acts) {
       traces.push({ ...lower, y: share(layers.base), line: { color: GREEN, width: 1.2, dash: "dot" }, marker: { color: GREEN, symbol: "x", size: 6 },
-        hovertemplate: "acquisition without credit, share of its highest %{y:.2f}<extra></extra>" });
+        hovertemplate: `acquisition ${how[1]}, share of its highest %{y:.2f}<extra></extra>` });
     }
     if (layers.feasibility) {
       traces.push({ ...lower, y: layers.feasibility, line: { color: PURPLE, width: 1.5, dash: "dash" }, marker: { color: PURPLE, symbol: "diamond", size: 7 },

@@ -142,9 +142,9 @@ Object.assign(ccgbo, (() => {
       const [x, y] = [chosen(this.x), chosen(this.y)];
       options(this.x, names, names.includes(x) ? x : names[0]);
       this.offer(y);
-      const layers = Object.entries(LAYERS).filter(([key]) => (this.only === null ? (key !== "weighted" || data.analysis.acts !== false) && (key !== "feasibility" || data.bounded) : key === this.only));
+      const layers = Object.entries(LAYERS).filter(([key]) => (this.only === null ? (key !== "weighted" || data.analysis.acts !== false || data.bounded) && (key !== "feasibility" || data.bounded) : key === this.only));
       this.layer.hidden = this.only !== null;
-      options(this.layer, layers.map(([key]) => key), chosen(this.layer) || layers[0][0], layers.map(([, [title]]) => title));
+      options(this.layer, layers.map(([key]) => key), chosen(this.layer) || layers[0][0], layers.map(([key, [title]]) => (key === "weighted" && data.bounded ? "acquisition, weighted by feasibility" : title)));
       this.draw();
     }
     partners(name) {
@@ -313,7 +313,8 @@ Object.assign(ccgbo, (() => {
       const acts = data.analysis.acts !== false;  // unknown: not claimed to be off either
       say(overTimeNote, `How much credit each observation (rows) had, after how many observations (columns).${acts ? "" : " Credit did not act on this search: it is shown only."}`);
       fill(guidance, legend(["line blue", "prediction, 95 % band"], ["dot red", "observation, sized by credit"], ["line red", "credit field"],
-        ...(acts ? [["line green", "acquisition with credit"], ["line green dotted", "without credit"]] : [["line green", "acquisition"]]),
+        ...(data.bounded ? [["line green", `acquisition, weighted by feasibility${acts ? " and credit" : ""}`], ["line green dotted", "not weighted"]]
+          : acts ? [["line green", "acquisition with credit"], ["line green dotted", "without credit"]] : [["line green", "acquisition"]]),
         ...(data.bounded ? [["line purple dashed", "bounds, and the probability of being feasible"]] : [])));
       progressCard.hidden = data.several;
       frontCard.hidden = volumeCard.hidden = !data.several;
