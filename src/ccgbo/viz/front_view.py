@@ -84,7 +84,8 @@ def volumes(
         counts = trial.values.keys() >= metrics.objectives.keys() and feasible_trials([trial], metrics)
         y = objective_rows([trial], metrics) if counts else front[:0]
         if len(y) and not (front >= y).all(axis=1).any():  # else the front stays what it was
+            # what is new is the box below it without what the front has of that
+            volume += float(np.maximum(y - r, 0.0).prod()) - hypervolume(np.minimum(front, y), r)
             front = np.concatenate([front[~(y >= front).all(axis=1)], y])
-            volume = hypervolume(front, r)
         out[i] = volume
     return out, point
