@@ -10,9 +10,9 @@ import ccgbo
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
     "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "markup", "files", "log",
-    "plotting", "frames", "explanation", "influence", "diagnosis", "pareto", "metrics", "records", "metric_change", "result",
-    "space", "outcomes", "revisions", "tuning", "surrogate", "credit", "acquisition", "engine", "storage", "running", "study",
-    "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
+    "plotting", "frames", "explanation", "influence", "diagnosis", "pareto", "metrics", "records",
+    "metric_change", "result", "space", "outcomes", "revisions", "tuning", "surrogate", "credit", "acquisition",
+    "engine", "storage", "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "search", "settings", "options", "settings_io", "metric_settings", "initial", "history",
