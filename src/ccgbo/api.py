@@ -12,28 +12,10 @@ from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, check_keywords
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
-from ccgbo.metrics import Between
-from ccgbo.records import Direction
 from ccgbo.result import Result
 from ccgbo.running import Callback, CtrlC, MemorySource, OnError, Source, run
 from ccgbo.space import Space
 from ccgbo.study import Study
-
-
-class OptimizeOptions(OptimizerOptions, total=False):
-    """The options of an optimizer, with what is measured beside the objectives."""
-
-    outcome_constraints: Mapping[str, Between] | None
-    """Bounds of what is measured: ``{"impurity": AtMost(0.02), "ph": Between(6.5, 7.5)}``."""
-    constraints: Sequence[Any] | None
-    """Several of what ``constraint`` takes."""
-
-
-class RunOptions(OptimizeOptions, total=False):
-    """Those, and a name for the one objective."""
-
-    objective: str | None
-    """The name of the objective, where metrics are told by their names."""
 
 
 def maximize(
@@ -54,7 +36,7 @@ def maximize(
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
-    **settings: Unpack[RunOptions],
+    **settings: Unpack[OptimizerOptions],
 ) -> Result:
     """Find the params with the highest ``f(**params)``.
 
@@ -105,7 +87,7 @@ def maximize(
         The options of ``ccgbo.Optimizer``: outcome_constraints, objective, preset, constraint, prior, threads and every
         field of ``Settings``.
     """
-    check_keywords(settings, maximize, RunOptions)
+    check_keywords(settings, maximize, OptimizerOptions)
     with _source({"direction": "maximize"}, space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,
@@ -141,14 +123,14 @@ def minimize(
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
-    **settings: Unpack[RunOptions],
+    **settings: Unpack[OptimizerOptions],
 ) -> Result:
     """Find the params with the lowest ``f(**params)``; everything else as in ``maximize``.
 
     In memory ``n_trials`` new trials are made; with a study it is the total of suggestions that the study shall have,
     told or failed, so that the same call made again, after Ctrl-C or a crash, does the rest.
     """
-    check_keywords(settings, minimize, RunOptions)
+    check_keywords(settings, minimize, OptimizerOptions)
     with _source({"direction": "minimize"}, space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,
@@ -171,7 +153,6 @@ def optimize(
     space: Space | Mapping[str, Any],
     n_trials: int,
     *,
-    objectives: Mapping[str, Direction],
     x0: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     seed: int | None = None,
     study: Study | str | os.PathLike[str] | None = None,
@@ -183,7 +164,7 @@ def optimize(
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
-    **settings: Unpack[OptimizeOptions],
+    **settings: Unpack[OptimizerOptions],
 ) -> Result:
     """Find the trade-offs between several objectives; everything else as in ``maximize``.
 
@@ -201,8 +182,6 @@ def optimize(
         What to search: a ``Space``, or a mapping of names to parameters.
     n_trials
         New trials in memory, the total with a study; points of ``x0`` count.
-    objectives
-        By name "maximize" or "minimize", up to five.
     x0
         Points to begin with; with a study those that it does not have yet.
     seed
@@ -226,11 +205,13 @@ def optimize(
     on_error
         As in ``maximize``.
     **settings
-        The options of ``ccgbo.Optimizer``: outcome_constraints, preset, constraint, prior, threads and every field of
-        ``Settings``.
+        ``objectives``, by name "maximize" or "minimize", up to five, which must be given; the other options of
+        ``ccgbo.Optimizer``: outcome_constraints, preset, constraint, prior, threads and every field of ``Settings``.
     """
-    check_keywords(settings, optimize, OptimizeOptions)
-    with _source({"objectives": objectives}, space, n_trials, study, name, seed=seed, **settings) as source:
+    check_keywords(settings, optimize, OptimizerOptions)
+    if settings.get("objectives") is None:
+        raise SettingError('objectives must be given, such as {"yield": "maximize", "cost": "minimize"}, got None.')
+    with _source({}, space, n_trials, study, name, seed=seed, **settings) as source:
         return run(
             source,
             f,
@@ -247,7 +228,7 @@ def optimize(
 
 @contextmanager
 def _source(
-    goal: Mapping[str, Any],  # the direction, or the objectives
+    goal: Mapping[str, Any],  # the direction, where there is one
     space: Space | Mapping[str, Any],
     n_trials: int,
     study: Study | str | os.PathLike[str] | None,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ccgbo import StorageError, StudyExistsError, StudyNotFoundError, Trial
+from ccgbo import Measurement, StorageError, StudyExistsError, StudyNotFoundError, Trial
 from ccgbo.records import Event
 from ccgbo.storage import Store, StudyRow, Unit
 
@@ -352,3 +352,43 @@ class StoreConformance:
         row = store.read(study, lambda view: view.trial(0))
         assert row is not None
         assert row.attempts == 3
+
+    # -- metrics
+
+    def test_metrics_of_a_study_and_of_its_trials_come_back_to_the_last_bit(
+        self, store: Store, open: Callable[[], Store]
+    ) -> None:
+        stored = {"objectives": {"yield": "maximize", "c o/st": "minimize"}, "constraints": {"ph": [None, 0.1 + 0.2]}}
+        row = store.create(replace(definition("m"), metrics=stored))
+        measured = {
+            "yield": Measurement(value=1e300, noise_variance=1e-300),
+            "c o/st": Measurement(value=2.0, readings=(1.0, 3.0)),
+            "ph": Measurement(value=0.1 + 0.2),
+        }
+        told = replace(complete(0.5, 0.0), value=None, metrics=measured)
+        (trial,) = store.write(row.id, lambda unit: unit.add([told], None))
+        assert trial.metrics == measured
+        store.write(row.id, lambda unit: unit.revise(replace(trial, metrics={"ph": Measurement(value=-1.0)})))
+        other = open()
+        found = other.find("m")
+        assert found is not None and found.metrics == stored
+        read = other.read(row.id, lambda view: view.trial(0))
+        assert read is not None and read.trial.metrics == {"ph": Measurement(value=-1.0)}
+
+    def test_the_list_has_the_best_feasible_value_and_the_length_of_a_front(self, store: Store) -> None:
+        def trial(**values: float) -> Trial:
+            measured = {name: Measurement(value=value) for name, value in values.items()}
+            return replace(complete(0.5, 0.0), value=values.get("a"), metrics=measured)
+
+        bounded = {"objectives": {"a": "minimize"}, "constraints": {"b": [0.0, None]}}
+        front = {"objectives": {"a": "minimize", "b": "maximize"}, "constraints": {}}
+        trials = [trial(a=1.0, b=-1.0), trial(a=2.0, b=0.0), trial(a=3.0, b=4.0), trial(a=0.5), trial(a=4.0, b=3.0)]
+        for name, metrics in (("bounded", bounded), ("front", front)):
+            row = store.create(replace(definition(name), metrics=metrics))
+            told = [replace(t, value=None) for t in trials] if name == "front" else trials
+            added = store.write(row.id, lambda unit, told=told: unit.add(told, None))  # type: ignore[misc]
+            store.write(row.id, lambda unit, last=added[2]: unit.revise(replace(last, dropped=True)))  # type: ignore[misc]
+        infos = {info.name: info for info in store.infos()}
+        assert (infos["bounded"].best_value, infos["bounded"].n_front) == (2.0, None)
+        assert (infos["front"].best_value, infos["front"].n_front) == (None, 3)
+        assert (infos["front"].metrics, infos["front"].n_dropped) == (front, 1)

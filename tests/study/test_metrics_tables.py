@@ -9,7 +9,8 @@ import pytest
 
 import ccgbo
 from ccgbo import AtMost, Study, TellError
-from ccgbo.study.transfer import export_study, import_file, import_table
+from ccgbo.cli import main
+from ccgbo.study.transfer import export_study, import_file, import_optuna, import_table
 
 SPACE: dict[str, Any] = {"x": (0.0, 1.0), "kind": ["a", "b"]}
 LAB: dict[str, Any] = {
@@ -141,3 +142,22 @@ def test_a_table_of_a_study_whose_metrics_were_changed_comes_back_unchanged(stud
     assert (len(plan.unchanged), plan.trials) == (4, ())
     with pytest.raises(TellError, match="there is no metric 'cost'"):
         import_table(study, [{"id": 1, "metrics_cost": 5.0}], amend=True)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:optuna.*", "ignore::DeprecationWarning:sqlalchemy.*")
+def test_an_optuna_study_with_several_objectives_is_imported_with_their_names(tmp_path: Path) -> None:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    address = f"sqlite:///{tmp_path / 'old.db'}"
+    old = optuna.create_study(storage=address, study_name="old", directions=["maximize", "minimize"])
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    for x in (0.25, 0.5):
+        old.add_trial(optuna.trial.create_trial(params={"x": x}, distributions=space, values=[x, 2 * x]))
+    with pytest.raises(SystemExit) as end:
+        main(["import", str(tmp_path / "new.db"), "--optuna", address])
+    assert end.value.code == 0
+    with Study(tmp_path / "new.db") as new:
+        assert new.metrics.objectives == {"value_0": "maximize", "value_1": "minimize"}
+        assert [t.values for t in new.trials] == [{"value_0": x, "value_1": 2 * x} for x in (0.25, 0.5)]
+        assert len(import_optuna(new, old).unchanged) == 2

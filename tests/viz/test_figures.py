@@ -359,7 +359,7 @@ def test_the_example_saves_every_figure(tmp_path: Path) -> None:
     example = Path(__file__).parents[2] / "examples" / "figures.py"
     done = [sys.executable, str(example), str(tmp_path / "figures")]
     subprocess.run(done, check=True, env=os.environ | {"MPLBACKEND": "Agg"})
-    assert len(list((tmp_path / "figures").glob("*.png"))) == 10
+    assert len(list((tmp_path / "figures").glob("*.png"))) == 15
 
 
 # -- what is loaded when

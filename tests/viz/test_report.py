@@ -20,8 +20,9 @@ from ccgbo.viz import ModelView
 from ccgbo.viz.assets import VIEWS
 from ccgbo.viz.cli import report as report_command
 from ccgbo.viz.log import log_payload
-from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
+from ccgbo.viz.payload import analysis_payload, study_payload, to_json
 from ccgbo.viz.report import fill, inline_json, report_html, write_report
+from ccgbo.viz.reproduction import reproduction
 from ccgbo.viz.story import credit_story
 
 from .browser import chromium
@@ -238,7 +239,7 @@ def test_the_story_says_when_credit_is_off_or_says_nothing() -> None:
 
 def test_the_code_under_reproduction_goes_on_with_the_study(study_path: Path) -> None:
     with Study(study_path) as study:
-        how = reproduction(study.space, study.direction, study.settings, study.name, study_path.name)
+        how = reproduction(study.space, study.metrics, study.settings, study.name, study_path.name)
         before = len(study.trials)
         subprocess.run([sys.executable, "-c", how["code"]], check=True, cwd=study_path.parent)
         assert len(study.trials) == before + 1

@@ -72,7 +72,7 @@ def import_(
     for the value; named metrics have a column each, `yield` or `metrics_yield`. A study that does not exist yet is
     created from the Optuna study's own space.
     """
-    from ccgbo.study.transfer import import_file, import_optuna, load_optuna, space_of_optuna
+    from ccgbo.study.transfer import import_file, import_optuna, load_optuna, objectives_of_optuna, space_of_optuna
 
     if (table_file is None) == (optuna is None):
         raise click.UsageError("give either a TABLE or --optuna.")
@@ -87,8 +87,9 @@ def import_(
         except StudyNotFoundError:
             if choices["dry_run"]:
                 raise
-            direction = source.direction.name.lower()
-            study = Study(file, space_of_optuna(source), name=name, direction=direction)  # type: ignore[arg-type]
+            several = objectives_of_optuna(source)
+            goal: Any = {"direction": source.direction.name.lower()} if several is None else {"objectives": several}
+            study = Study(file, space_of_optuna(source), name=name, **goal)
         with study:
             plan = import_optuna(study, source, **choices)
     click.echo(f"study {printable(repr(study.name))}: {plan}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
+from ccgbo.metrics import Direction
 from ccgbo.space import Parameter, Space
 from ccgbo.space.shorthand import from_optuna
 from ccgbo.study.importing import import_table
@@ -37,6 +38,8 @@ def import_optuna(
 ) -> Plan:
     """Tell a study the finished trials of an Optuna study, all or none; pruned and running ones are left out.
 
+    Its values are the objectives of the study, in their order, and must have the same directions.
+
     Parameters
     ----------
     study
@@ -50,18 +53,31 @@ def import_optuna(
     allow_outside
         Whether a trial is taken in although its settings lie outside the bounds or break a constraint.
     """
-    if len(source.directions) != 1:
-        raise UnsupportedError(f"several objectives are out of scope: {source.study_name!r} has more than one.")
-    direction = source.direction.name.lower()
-    if direction != study.direction:
-        raise SettingError(f"the Optuna study must {study.direction} as the study does, but it is to {direction}.")
+    theirs, ours = [d.name.lower() for d in source.directions], study.metrics.objectives
+    if theirs != list(ours.values()):
+        there, here = " and ".join(theirs), " and ".join(ours.values())
+        raise SettingError(f"the Optuna study must {here} as the study does, but it is to {there}.")
     rows: list[dict[str, Any]] = []
     for trial in source.get_trials(deepcopy=False):
-        if trial.state.name == "COMPLETE":
+        if trial.state.name == "COMPLETE" and study.metrics.plain:
             rows.append({"params": trial.params, "value": trial.value})
+        elif trial.state.name == "COMPLETE":
+            rows.append({"params": trial.params, "metrics": dict(zip(ours, trial.values, strict=True))})
         elif trial.state.name == "FAIL" and trial.params:
             rows.append({"params": trial.params, "value": None, "state": "failed", "error": "failed in Optuna"})
     return import_table(study, rows, dry_run=dry_run, allow_duplicates=allow_duplicates, allow_outside=allow_outside)
+
+
+def objectives_of_optuna(source: optuna.Study) -> dict[str, Direction] | None:
+    """The objectives of an Optuna study by their names, value_0 and value_1 where it has none; None for one value."""
+    if len(source.directions) == 1:
+        return None
+    names = source.metric_names or [f"value_{i}" for i in range(len(source.directions))]
+    return {name: _word(d) for name, d in zip(names, source.directions, strict=True)}
+
+
+def _word(direction: Any) -> Direction:
+    return "minimize" if direction.name == "MINIMIZE" else "maximize"
 
 
 def space_of_optuna(source: optuna.Study) -> Space:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,9 +13,15 @@ from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import UnsupportedError
 from ccgbo.influence import Influence, InfluenceRow, PointInfluence
 from ccgbo.records import Trial
+from ccgbo.viz.layers import Layers
 from ccgbo.viz.model_view import ModelView
 from ccgbo.viz.numbers import numbers_list, short_number
 
+ONLY_PLAIN = {  # what is refused where metrics have names, and said instead
+    "stop": "What more evaluations are expected to gain is told for one objective without outcome constraints.",
+    "influence": "What each experiment is worth is told for one objective without outcome constraints: there is no "
+    "single best value that could be lost here.",
+}
 MOST_NEXT = 12  # suggestions that are shown with what they rest on
 MOST_WORTH = 1000  # observations up to which every one is left out in turn, which takes their cube
 STORY = 5  # observations in a story
@@ -23,14 +29,16 @@ STORY = 5  # observations in a story
 
 def advice_payload(opt: Optimizer, view: ModelView) -> dict[str, Any]:
     """Believe, stop, next and what rules the other places out."""
+    named = not opt.metrics.plain
     return {
-        "believe": _believe(opt.diagnose(), view.window),
+        "believe": believe(opt.diagnose(view.metric if named else None), view.window),
         "next": _next(opt, view),
         "influence": _influence(opt) if len(view.trials) <= MOST_WORTH else None,
+        "only_plain": ONLY_PLAIN if named else None,
     }
 
 
-def _believe(found: Diagnosis, window: tuple[float, float]) -> dict[str, Any]:
+def believe(found: Diagnosis, window: tuple[float, float]) -> dict[str, Any]:
     rows, (low, high) = found.left_out, window
     reach = high - low  # the plot shows the window: far beyond it nothing can be seen
 
@@ -62,22 +70,32 @@ def _next(opt: Optimizer, view: ModelView) -> list[dict[str, Any]]:
     waiting = [t for t in opt.pending if opt.space.outside(t.params) is None][:MOST_NEXT]
     if not waiting:
         return []
-    now = view.at([t.params for t in waiting])
+    points = [t.params for t in waiting]
+    now = {name: view.of(name).at(points) for name in view.measured}
+    first = now[view.metric]
     return [
         {
             "id": trial.id,
-            "mean": short_number(float(now.mean[i])),
-            "std": short_number(float(now.std[i]), 3),
+            "mean": short_number(float(first.mean[i])),
+            "std": short_number(float(first.std[i]), 3),
             "why": _why(opt, trial),
+            **({} if opt.metrics.plain else _expected(opt, now, i)),
         }
         for i, trial in enumerate(waiting)
     ]
 
 
+def _expected(opt: Optimizer, now: Mapping[str, Layers], i: int) -> dict[str, Any]:
+    """What every metric is expected to be at a point, and how likely the bounds are kept."""
+    known = {name: [short_number(float(at.mean[i])), short_number(float(at.std[i]), 3)] for name, at in now.items()}
+    chance = short_number(float(next(iter(now.values())).feasibility[i]), 3)
+    return {"metrics": known, "feasibility": chance if opt.metrics.constraints else None}
+
+
 def _why(opt: Optimizer, trial: Trial) -> list[str]:
     """Sentences: why it was suggested, and on which observations the prediction rests."""
     said = [line for line in opt.explain(trial).sentences() if not line.startswith("expected ")]
-    with suppress(UnsupportedError):  # of a surrogate that cannot leave an observation out
+    with suppress(UnsupportedError):  # of a surrogate that cannot leave an observation out, or of named metrics
         said += _rests_on(opt.influence_on(trial, top=3))
     return [_sentence(f"{line}.") for line in said]
 

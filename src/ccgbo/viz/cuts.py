@@ -9,11 +9,13 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
-from ccgbo.plotting import BLUE, GREEN, RED, dot_area, many_axes, one_axes, plain, tidy
+from ccgbo.metrics import feasible
+from ccgbo.plotting import BLUE, GREEN, PURPLE, RED, dot_area, many_axes, one_axes, plain, tidy
 from ccgbo.viz.axes import Axis, searched
 from ccgbo.viz.figures import dots, where
 from ccgbo.viz.importance import importance
-from ccgbo.viz.model_view import ModelView, Slice, Source
+from ccgbo.viz.layers import Slice
+from ccgbo.viz.model_view import ModelView, Source, view_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +27,7 @@ LAYERS = {  # of a map: title, colour map
     "credit": ("credit field", "cividis"),
     "base": ("base acquisition", "viridis"),
     "weighted": ("weighted acquisition", "viridis"),
+    "feasibility": ("probability of being feasible", "cividis"),
 }
 
 
@@ -34,6 +37,7 @@ def plot_map(
     y: str | None = None,
     *,
     layer: str = "mean",
+    metric: str | None = None,
     through: Mapping[str, Any] | None = None,
     m: int = 61,
     colorbar: bool = True,
@@ -42,11 +46,14 @@ def plot_map(
     """One layer of the model over two parameters; the other parameters are held at ``through``.
 
     Without ``x`` and ``y`` the two most important parameters are taken, without ``through`` the recommended point.
-    Dots are the observations, projected, sized by credit.
+    Dots are the observations, projected, sized by credit; crosses are those that broke an outcome constraint. Where
+    metrics have names, ``mean`` and ``std`` are of ``metric``, without one of the (first) objective.
     """
     if layer not in LAYERS:
         raise SettingError(f"layer must be one of {list(LAYERS)}, got {layer!r}.")
-    view = source if isinstance(source, ModelView) else ModelView(source)
+    view = view_of(source, metric)
+    if layer == "feasibility" and not view.metrics.constraints:
+        raise SettingError("layer='feasibility' needs outcome_constraints, and there are none.")
     x, y = _pair(view, x, y)
     ax = one_axes(ax)
     cut = view.map(x, y, m=m, through=through)
@@ -56,10 +63,11 @@ def plot_map(
     image = ax.pcolormesh(_edges(cut.x), _edges(cut.y), grid, cmap=cmap, vmin=low, vmax=high, rasterized=True)
     if colorbar:
         ax.figure.colorbar(image, ax=ax, pad=0.02, extend=_beyond(grid, low, high))
-    dots(ax, where(view.space, x, view.trials), where(view.space, y, view.trials), dot_area(view.credits, scale=0.8))
+    at = where(view.space, x, view.trials), where(view.space, y, view.trials)
+    dots(ax, *at, dot_area(view.credits, scale=0.8), _broke(view))
     _dress(ax, cut.x, "x")
     _dress(ax, cut.y, "y")
-    ax.set_title(title)
+    ax.set_title(title if view.metrics.plain or layer not in ("mean", "std") else f"{title}: {plain(view.metric)}")
     return ax
 
 
@@ -69,12 +77,13 @@ def plot_maps(
     y: str | None = None,
     *,
     layers: Sequence[str] = ("mean", "std", "credit", "weighted"),
+    metric: str | None = None,
     through: Mapping[str, Any] | None = None,
     m: int = 61,
     axes: Any = None,
 ) -> Any:
     """Several layers side by side, two in a row."""
-    view = source if isinstance(source, ModelView) else ModelView(source)
+    view = view_of(source, metric)
     x, y = _pair(view, x, y)
     columns = min(2, len(layers))
     grid = many_axes(axes, -(-len(layers) // columns), columns, each=(0.55, 0.6))
@@ -89,29 +98,36 @@ def plot_slices(
     source: Source | ModelView,
     parameters: Sequence[str] | None = None,
     *,
+    metric: str | None = None,
     through: Mapping[str, Any] | None = None,
     m: int = 101,
     axes: Any = None,
 ) -> Any:
     """Along each parameter: mean and 95 % band with the observations above, credit field and acquisition below.
 
-    Returns axes (2, k) for k parameters; the four most important ones if none are named.
+    Returns axes (2, k) for k parameters; the four most important ones if none are named. Where metrics have names, the
+    upper ones are of ``metric``, without one of the (first) objective, with its bounds; with outcome constraints the
+    lower ones have the probability of keeping them all.
     """
-    view = source if isinstance(source, ModelView) else ModelView(source)
+    view = view_of(source, metric)
     names = list(parameters) if parameters is not None else list(importance(view))[:4]
     grid = many_axes(axes, 2, len(names), each=(0.5, 0.5))
     for column, name in enumerate(names):
         cut = view.slice(name, m=m, through=through)
         top, bottom = grid[:, column]
         _posterior(top, view, cut)
-        _guidance(bottom, cut, view.acts)
+        _guidance(bottom, cut, view)
+        if view.metrics.constraints:
+            line = "D" if cut.x.labels else "--"
+            bottom.plot(cut.x.at, cut.layers.feasibility, line, color=PURPLE, label="probability of being feasible")
         _dress(top, cut.x, "x")
         _dress(bottom, cut.x, "x")
         top.set_xlabel("")
         if column == 0:
-            top.set_ylabel("value")
+            top.set_ylabel(plain(view.metric))
             bottom.set_ylabel("share of its maximum")
-            bottom.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize="small", borderpad=0.2)
+            columns = 2 if view.metrics.constraints else 3
+            bottom.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize="small", borderpad=0.2)
     return grid
 
 
@@ -124,18 +140,33 @@ def _posterior(ax: Axes, view: ModelView, cut: Slice) -> None:
     else:
         ax.fill_between(x, layers.low, layers.high, color=BLUE, alpha=0.15, linewidth=0)
         ax.plot(x, layers.mean, color=BLUE)
+    for bound in view.bounds:
+        ax.axhline(bound, color=PURPLE, linestyle="--", linewidth=1.0)
     ax.set_ylim(*view.window)
-    dots(ax, where(view.space, cut.x.name, view.trials), view.values, dot_area(view.credits, scale=0.8))
+    at = where(view.space, cut.x.name, view.trials)
+    dots(ax, at, view.values, dot_area(view.credits, scale=0.8), _broke(view))
     tidy(ax)
 
 
-def _guidance(ax: Axes, cut: Slice, acts: bool) -> None:
-    """Credit field and acquisition; the latter with and without credit where credit acts on the search."""
+def _broke(view: ModelView) -> list[bool]:
+    """Which observations broke an outcome constraint."""
+    return [feasible(trial.values, view.metrics) is False for trial in view.trials]
+
+
+def _guidance(ax: Axes, cut: Slice, view: ModelView) -> None:
+    """Credit field and acquisition; the latter also weighted, where credit or a bound acts on the search."""
+    acts = view.acts or bool(view.metrics.constraints)
     lines = ("o", "x", "s") if cut.x.labels else ("-", ":", "-")
     ax.plot(cut.x.at, cut.layers.credit, lines[0], color=RED, label="credit field")
     ax.plot(cut.x.at, share(cut.layers.base), lines[1] if acts else lines[2], color=GREEN, label="acquisition")
     if acts:
-        ax.plot(cut.x.at, share(cut.layers.weighted), lines[2], color=GREEN, label="with credit")
+        ax.plot(
+            cut.x.at,
+            share(cut.layers.weighted),
+            lines[2],
+            color=GREEN,
+            label="weighted" if view.metrics.constraints else "with credit",
+        )
     ax.set_ylim(-0.04, 1.08)
     tidy(ax)
 

@@ -17,12 +17,14 @@ import numpy as np
 from ccgbo.arrays import Array
 from ccgbo.bench.problems.formulas import forrester
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.recommend import require_plain
 from ccgbo.engine.settings import DEFAULT, PAPER
 from ccgbo.errors import SettingError
 from ccgbo.plotting import BLUE, GREEN, GREY, ORANGE, RED, draw_step, many_axes, plain, tidy
 from ccgbo.space import Float
 from ccgbo.viz.cuts import share
-from ccgbo.viz.model_view import Layers, ModelView, optimizer_of
+from ccgbo.viz.layers import Layers
+from ccgbo.viz.model_view import ModelView, optimizer_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +68,7 @@ def plot_illustration(
     if source is None:
         source, objective = toy_optimizer(), objective or toy
     view = ModelView(optimizer_of(source))
+    require_plain(view.metrics, "plot_illustration")
     if view.space.d != 1:
         raise SettingError(f"source must have one parameter, got {list(view.space)!r}.")
     grid = many_axes(axes, 3, 1, each=(1.0, 0.48))

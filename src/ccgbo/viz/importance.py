@@ -15,12 +15,17 @@ import numpy as np
 from ccgbo.arrays import Array
 from ccgbo.space import Space
 from ccgbo.viz.axes import searched
-from ccgbo.viz.model_view import ModelView, Source
+from ccgbo.viz.model_view import ModelView, Source, view_of
 
 
-def importance(source: Source | ModelView, *, m: int = 1024, seed: int = 0) -> dict[str, float]:
-    """The total Sobol index of each searched parameter, the largest first; zeros where the model is flat."""
-    view = source if isinstance(source, ModelView) else ModelView(source)
+def importance(
+    source: Source | ModelView, *, metric: str | None = None, m: int = 1024, seed: int = 0
+) -> dict[str, float]:
+    """The total Sobol index of each searched parameter, the largest first; zeros where the model is flat.
+
+    Where metrics have names, of the model of ``metric``; without one, of the (first) objective.
+    """
+    view = view_of(source, metric)
     space, names = view.space, searched(view.space)
     rng = np.random.default_rng(seed)
     A, B = (_points(view.space, m, rng) for _ in range(2))

@@ -8,169 +8,43 @@ have suggested.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import BoundAcquisition, Turn, as_schedule
+from ccgbo.acquisition import BoundAcquisition
 from ccgbo.arrays import Array
 from ccgbo.credit.field import FIELDS
-from ccgbo.engine.model import FitState, Model, build_model
-from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.proposal import prepare, question
-from ccgbo.engine.step import State
+from ccgbo.engine.proposal import aim_of
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import SettingError
-from ccgbo.metrics import VALUE
-from ccgbo.records import Trial
-from ccgbo.space import Space
-from ccgbo.surrogate.base import Paths
-from ccgbo.viz.axes import Axis, axis_of
+from ccgbo.viz.axes import axis_of
+from ccgbo.viz.layers import Layers, Map, Slice
+from ccgbo.viz.moment import Moment
+from ccgbo.viz.moment import Source as Source
+from ccgbo.viz.moment import optimizer_of as optimizer_of
 
-ENOUGH = 8  # values below which none is said to be far off
-REFIT_GROWTH = 1.25  # a replay refits when the observations have grown by this factor
-REFIT_LIMIT = 300  # and keeps the last fit beyond this many: later ones change little and cost O(n^3) each
-
-
-class HasOptimizer(Protocol):
-    """A study: whatever can give an optimizer with all it was told."""
-
-    def optimizer(self) -> Optimizer: ...
+MOST_SEEN = 24  # cuts that are kept
+LEAST_LOG = 25.0  # of the logarithm of an acquisition, below its highest in a cut: far less is nothing
 
 
-Source = Optimizer | HasOptimizer
-
-
-def optimizer_of(source: Source) -> Optimizer:
-    return source if isinstance(source, Optimizer) else source.optimizer()
-
-
-@dataclass(frozen=True, slots=True)
-class Layers:
-    """The model at m points; mean and std in the user's units, the acquisition as the search sees it."""
-
-    mean: Array
-    std: Array
-    low: Array  # central 95 % of what the model believes; not symmetric where the outcome is transformed
-    high: Array
-    credit: Array  # pi(x) in (0, 1], one everywhere while credit says nothing
-    weight: Array  # w_t(x)
-    base: Array  # alpha(x)
-    weighted: Array  # Eq. (4), what the next suggestion maximises
-
-    def shaped(self, shape: tuple[int, ...], hidden: NDArray[np.bool_]) -> Layers:
-        """As a grid, NaN where a point may not be evaluated."""
-        return Layers(*(np.where(hidden, np.nan, getattr(self, f)).reshape(shape) for f in self.__slots__))
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The model along one parameter."""
-
-    x: Axis
-    layers: Layers  # (m,)
-    through: Mapping[str, Any]  # the point the other parameters are held at
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """The model over two parameters."""
-
-    x: Axis
-    y: Axis
-    layers: Layers  # (len(y), len(x))
-    through: Mapping[str, Any]
-
-
-class ModelView:
+class ModelView(Moment):
     """Everything ``ask`` would look at now. Raises NoObservationsError before the first value.
 
-    Where acquisitions take turns, the acquisition shown is the next one that credit weighs.
+    Where acquisitions take turns, the acquisition shown is the next one that credit weighs. Where metrics have names,
+    the model shown is that of one of them, by default of the (first) objective: ``of`` shows another.
     """
 
-    def __init__(self, source: Source) -> None:
-        opt = optimizer_of(source)
-        self.space: Space = opt.space
-        self.direction, self.settings = opt.direction, opt.settings
-        self.every_trial: tuple[Trial, ...] = opt.trials
-        state, credit = opt.snapshot(), opt.settings.credit
-        turn = _next_credited(state)
-        with blas_threads(1):
-            proposal = prepare(state, turn, opt.generator())
-            self.optima, self.scores = question(state, opt.generator())
-        self.model: Model = state.model
-        self.best_row = state.best  # by posterior mean
-        self.acts = turn.credited and credit.strength > 0.0 and credit.tau > 0.0  # or is only shown
-        self.base: BoundAcquisition = proposal.base
-        self.weighted: BoundAcquisition = proposal.weighted
-        self.iteration, self._credit, self._rng = state.t, proposal.credit, opt.generator()
-        self.observations, self._sign = opt.observations, 1.0 if opt.direction == "maximize" else -1.0
-
-    # -- the observations
-
-    @cached_property
-    def trials(self) -> list[Trial]:
-        """The trial behind each of the n observations in the model."""
-        return [self.observations[row] for row in self.model.rows]
-
-    @cached_property
-    def observed(self) -> tuple[Array, Array]:
-        """Posterior mean (n,) and standard deviation (n,) at the observations, in the user's units."""
-        return self._in_user_units(self.model.mean, self.model.std)
-
-    @cached_property
-    def values(self) -> Array:  # (n,)
-        """What was told."""
-        return np.array([trial.value for trial in self.trials], dtype=float)
-
-    @cached_property
-    def window(self) -> tuple[float, float]:
-        """The range of values worth showing: what was told, without far-off bad values, and a little around it.
-
-        Where tails are drawn in (``outcome_transform="robust"``) the model's belief far from the data is wide beyond
-        any use.
-        """
-        low, high = float(self.values.min()), float(self.values.max())
-        if len(self.values) >= ENOUGH:
-            first, third = (float(q) for q in np.quantile(self.values, [0.25, 0.75]))
-            reach = 1.5 * (third - first)
-            if reach > 0.0 and self._sign > 0:
-                low = max(low, first - reach)
-            elif reach > 0.0:
-                high = min(high, third + reach)
-        margin = 0.15 * (high - low) or 0.1 * abs(high) or 1.0
-        return low - margin, high + margin
-
-    @property
-    def colors(self) -> dict[str, tuple[float, float]]:
-        """What the colours of a map span, where that is not simply all there is."""
-        low, high = self.window
-        return {"mean": (low, high), "std": (0.0, 0.5 * (high - low))}
-
-    @property
-    def credits(self) -> Array:  # (n,)
-        return self.scores.credit
-
-    @property
-    def proxy(self) -> float:
-        """Z_t in the user's units."""
-        return float(self._in_user_units(np.array([self.scores.z]), np.zeros(1))[0][0])
-
-    @property
-    def gap(self) -> Array:  # (n,)
-        """|Z_t - mu_i| / sqrt(sigma_i^2 + eps_c): how many standard deviations below the proxy each one lies."""
-        spread = np.sqrt(self.model.std**2 + self.settings.tuning.score_eps)
-        result: Array = np.abs(self.scores.z - self.model.mean) / spread
-        return result
-
-    def paths(self, k: int) -> Paths:
-        """k posterior paths, in the model's units."""
-        return self.model.posterior.paths(k, copy.deepcopy(self._rng))
+    def __init__(self, source: Source, *, metric: str | None = None) -> None:
+        super().__init__(source, metric=metric)
+        self.base: BoundAcquisition = self.proposal.base
+        self.weighted: BoundAcquisition = self.proposal.weighted
+        self._credit = self.proposal.credit
+        self._log = self.goals is not None and self.proposal.acquisition.codomain == "log"
+        self._seen: dict[bytes, tuple[Array, ...]] = {}  # shared with the views of other metrics
 
     # -- the space
 
@@ -182,27 +56,40 @@ class ModelView:
         F = self.space.features(self.space.snap(U))
         with blas_threads(1):
             y, spread = self.model.posterior.predict(F)
-            mean, std = self._in_user_units(y, spread)
+            mean, std = self.in_user_units(y, spread)
             ends = self.to_user_units(y - 1.96 * spread), self.to_user_units(y + 1.96 * spread)
             low, high = np.minimum(*ends), np.maximum(*ends)
+            return Layers(mean, std, low, high, *self._guidance(F))
+
+    def _guidance(self, F: Array) -> tuple[Array, ...]:
+        """What does not depend on the metric that is shown; kept, since the others are looked at in the same places."""
+        key = F.tobytes()
+        found = self._seen.get(key)
+        if found is None:
             weight = np.ones(len(F)) if self._credit is None else self._credit.weight(F)
-            return Layers(mean, std, low, high, self._field(F), weight, self.base(F), self.weighted(F))
+            found = self._field(F), weight, self.base(F), self.weighted(F), self.feasibility(F)
+            if len(self.measured) > 1:
+                self._seen[key] = found
+            if len(self._seen) > MOST_SEEN:
+                self._seen.pop(next(iter(self._seen)))
+        return found
 
-    def to_user_units(self, y: Array) -> Array:
-        """Values of the model (mean, paths) as the user would write them."""
-        result: Array = self._sign * self.model.outcome.inverse(y)
+    def feasibility(self, F: Array) -> Array:  # (m, p) -> (m,)
+        """The probability that every outcome constraint is kept."""
+        goals = self.goals
+        if goals is None or not goals.bounded:
+            return np.ones(len(F))
+        bounded = goals.constraints({name: goals.models[name].posterior for name in goals.bounded})
+        result: Array = np.exp(np.minimum(sum(part.log_probability(F) for part in bounded), 0.0))
         return result
-
-    def _in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        value, deviation = self.model.in_user_units(mean, std)
-        return self._sign * value, deviation
 
     def _field(self, F: Array) -> Array:
         """pi(x), shown even where ``strength=0`` keeps it from acting."""
         c = self.settings.credit
-        if len(self.credits) < max(c.n_neighbours, 2) or not self.scores.informative:
+        credit = self.scores.credit
+        if len(credit) < max(c.n_neighbours, 2) or not self.scores.informative:
             return np.ones(len(F))
-        return FIELDS[c.field](self.model.posterior, self.credits, c.n_neighbours)(F)
+        return FIELDS[c.field](aim_of(self.state).places(), credit, c.n_neighbours)(F)
 
     # -- cuts through the space
 
@@ -233,7 +120,11 @@ class ModelView:
         """
         snapped = self.space.complete(self.space.snap(U), [self.space.names.index(name) for name in names])
         hidden = ~self.space.feasible(snapped) if self.space.constraints else np.zeros(len(U), dtype=bool)
-        return self.at_units(snapped), hidden
+        layers = self.at_units(snapped)
+        if self._log:
+            base, weighted = (np.maximum(part, part.max() - LEAST_LOG) for part in (layers.base, layers.weighted))
+            layers = replace(layers, base=base, weighted=weighted)
+        return layers, hidden
 
     def _centre(self, names: Sequence[str], through: Mapping[str, Any] | None) -> Array:  # (d,)
         """The best predicted observation in which the parameters looked at are active, or the point given.
@@ -242,51 +133,13 @@ class ModelView:
         """
         if through is not None:
             return self.space.encode(through)
-        for i in np.argsort(-self.model.mean, kind="stable"):
-            if all(name in self.trials[i].params for name in names):
-                centre: Array = self.space.snap(self.space.place_rows([self.trials[i].params])[0])[0]
+        for i in self.by_merit:
+            if all(name in self.credited[i].params for name in names):
+                centre: Array = self.space.snap(self.space.place_rows([self.credited[i].params])[0])[0]
                 return centre
         raise SettingError(f"no observation has a value for all of {list(names)!r}; give one by through=.")
 
 
-def _next_credited(state: State) -> Turn:
-    """The next turn in which credit weighs the acquisition, or if it weighs none the present one."""
-    schedule = as_schedule(state.settings.acquisition)
-    turns = [schedule.at(state.t + k, state.space) for k in range(64)]
-    return next((turn for turn in turns if turn.credited), turns[0])
-
-
-# -- credit in the past
-
-
-@dataclass(frozen=True, slots=True)
-class CreditOverTime:
-    """Credits of every observation as they were after each of several numbers of observations."""
-
-    trial_ids: tuple[int, ...]  # (n,) in the order they were told
-    after: NDArray[np.intp]  # (c,) numbers of observations
-    credits: Array  # (n, c), NaN before an observation was made
-
-
-def replay_credits(source: Source, *, columns: int = 80) -> CreditOverTime:
-    """The credits after 2, 3, ... observations, at most ``columns`` times, recomputed from what was told.
-
-    Hyperparameters are refitted where the observations have grown by a quarter; the credits of a live run, which
-    refits more often, can differ a little.
-    """
-    opt = optimizer_of(source)
-    data, n = opt.data, len(opt.observations)
-    after = np.unique(np.linspace(min(2, n), n, min(columns, max(n - 1, 1))).round().astype(int)) if n else np.arange(0)
-    out = np.full((n, len(after)), np.nan)
-    fit: FitState | None = None
-    rng = np.random.default_rng(0)
-    now = opt.snapshot() if n else None
-    with blas_threads(1):
-        for column, k in enumerate(after):
-            due = fit is None or (k >= REFIT_GROWTH * fit.n and k <= REFIT_LIMIT)
-            model = build_model(data[:k], opt.space.choices, opt.settings, state=fit, refit=due)
-            fit = model.fit if due else fit
-            assert now is not None
-            then = replace(now, models={VALUE: model}, placed=data.U)
-            out[model.rows, column] = question(then, rng)[1].credit
-    return CreditOverTime(tuple(trial.id for trial in opt.observations), after, out)
+def view_of(source: Source | ModelView, metric: str | None = None) -> ModelView:
+    """A look inside, of one metric if that is named."""
+    return source.of(metric) if isinstance(source, ModelView) else ModelView(source, metric=metric)

@@ -8,30 +8,34 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from ccgbo.engine.settings import Settings
-from ccgbo.errors import CcgboError, SpaceError
+from ccgbo.engine.optimizer import Optimizer
+from ccgbo.errors import CcgboError
+from ccgbo.metrics import VALUE, Metrics, feasible
 from ccgbo.records import Direction, Event, Trial, best_of
-from ccgbo.space import Categorical, Int, Parameter, Space, space_to_json
-from ccgbo.versions import versions
-from ccgbo.viz.advice import advice_payload
+from ccgbo.space import Categorical, Int, Parameter, Space
+from ccgbo.viz.advice import advice_payload, believe
 from ccgbo.viz.axes import Axis, labels_of
 from ccgbo.viz.importance import importance
+from ccgbo.viz.layers import Layers
 from ccgbo.viz.log import log_payload
-from ccgbo.viz.model_view import Layers, ModelView, Source, optimizer_of, replay_credits
+from ccgbo.viz.metric_payload import believed_payload, front_payload, measured_columns, metrics_payload
+from ccgbo.viz.model_view import ModelView, Source, optimizer_of
 from ccgbo.viz.numbers import numbers_list, short_number
+from ccgbo.viz.replay import replay_credits
 from ccgbo.viz.story import credit_story
 
 GRIDS = {600: (61, 33), 2000: (31, 21), math.inf: (31, 15)}  # points of slices and maps, by observations at most
 LEAST_COLUMNS, MOST_COLUMNS = 4, 60  # of the credits over time
 ROWS = 600  # of them: a screen has no more lines
 MAPS = 6  # pairs of parameters
+BELIEFS = ("mean", "std")  # layers of one metric
+DRAWN = (*BELIEFS, "credit", "base", "weighted", "feasibility")
 
 
 def to_json(data: Any) -> str:
@@ -45,7 +49,7 @@ def to_json(data: Any) -> str:
 def study_payload(
     name: str,
     space: Space,
-    direction: Direction,
+    goal: Direction | Metrics,
     trials: Sequence[Trial],
     *,
     show: Sequence[Trial] | None = None,  # those of the trials that are wanted; all of them if None
@@ -53,12 +57,15 @@ def study_payload(
     log: Sequence[Event] = (),
 ) -> dict[str, Any]:
     """What is known without a model. A categorical's values are indices of its choices, as they are drawn."""
-    best, shown = best_of(trials, direction), trials if show is None else show
+    metrics = goal if isinstance(goal, Metrics) else Metrics({VALUE: goal})
+    best, shown = best_of(trials, metrics), trials if show is None else show
     return {
         "name": name,
-        "direction": direction,
+        "direction": metrics.direction,
+        "metrics": metrics_payload(metrics),
         "parameters": [_parameter(key, p) for key, p in space.items()],
         "best": None if best is None else best.id,
+        **front_payload(trials, metrics),
         "trials": {
             "id": [t.id for t in shown],
             "state": [t.state for t in shown],
@@ -75,6 +82,7 @@ def study_payload(
             "outside": {t.id: why for t, why in zip(shown, _problems(space, shown)) if why is not None},
             "asked_at": [_moment(times, t, 0) for t in shown],
             "told_at": [_moment(times, t, 1) for t in shown],
+            **measured_columns(shown, metrics),
         },
         "log": log_payload(log),
     }
@@ -123,46 +131,60 @@ def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
     except CcgboError as error:  # nothing told yet
         yield {"message": str(error)}
         return
-    first = _credits(view)
+    first = _credits(view) | ({} if view.goals is None else believed_payload(opt, view))
     yield first
     first = first | advice_payload(opt, view)
     yield first
-    views, n = _views(view), len(view.trials)
+    views, n = _views(opt, view), len(view.trials)
     del view  # its model need not lie in memory beside those of the past
     yield first | views | {"over_time": _over_time(opt, n)}
 
 
-def _views(view: ModelView) -> dict[str, Any]:
+def _views(opt: Optimizer, view: ModelView) -> dict[str, Any]:
     """What takes the model at many points: importance, slices and maps; coarser where each point costs more."""
-    n, shares = len(view.trials), importance(view)
-    along, across = next(grids for most, grids in GRIDS.items() if n <= most)
-    pairs = islice(_pairs(view, list(shares)), MAPS)
-    return {
-        "importance": [[name, short_number(value, 4)] for name, value in shares.items()],
-        "slices": [_slice(view, name, along) for name in list(shares)[:12] if _has(view, name)],
+    n, shares = len(view.trials), {name: importance(view, metric=name) for name in view.measured}
+    along, across = next(grids for most, grids in GRIDS.items() if n * len(shares) <= most)
+    own = shares[view.metric]
+    order = sorted(own, key=lambda name: -sum(share[name] for share in shares.values()))
+    slices, pairs = [name for name in order[:12] if _has(view, name)], list(islice(_pairs(view, order), MAPS))
+    found = {
+        "importance": [[name, short_number(value, 4)] for name, value in own.items()],
+        "slices": [_slice(view, name, along) for name in slices],
         "maps": [_map(view, x, y, across) for x, y in pairs],
     }
+    if view.goals is None:
+        return found
+    by_metric = {}
+    for metric in shares:
+        of = view.of(metric)
+        by_metric[metric] = {  # guidance is the same for all of them
+            "believe": believe(opt.diagnose(metric), of.window),
+            "importance": [[name, short_number(value, 4)] for name, value in shares[metric].items()],
+            "slices": [_slice(of, name, along, BELIEFS) for name in slices],
+            "maps": [_map(of, x, y, across, BELIEFS) for x, y in pairs],
+        }
+    return found | {"by_metric": by_metric}
 
 
 def _credits(view: ModelView) -> dict[str, Any]:
     story = credit_story(view)
     best = view.best_row
-    mean, std = view.observed
+    mean, std = view.observed if view.goals is None else view.believed
     return {
-        "n": len(view.trials),
+        "n": len(view.credited),
         "of": len(view.observations),
         "iteration": view.iteration,
         "acts": view.acts,
         "proxy": short_number(view.proxy),
         "credits": {
-            "id": [t.id for t in view.trials],
-            "credit": numbers_list(view.credits, 4),
+            "id": [t.id for t in view.credited],
+            "credit": numbers_list(view.scores.credit, 4),
             "score": numbers_list(view.scores.raw, 4),
             "mean": numbers_list(mean),
             "std": numbers_list(std, 3),
         },
         "recommended": {
-            "id": view.trials[best].id,
+            "id": view.credited[best].id,
             "mean": short_number(float(mean[best])),
             "std": short_number(float(std[best])),
         },
@@ -175,6 +197,7 @@ def _credits(view: ModelView) -> dict[str, Any]:
                     "value": short_number(c.value),
                     "credit": short_number(c.credit, 4),
                     "because": list(c.because),
+                    "values": dict(c.values),
                 }
                 for c in story.chapters
             ],
@@ -193,28 +216,30 @@ def _pairs(view: ModelView, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield from ((x, y) for x in names[:j] if _has(view, x, y))
 
 
-def _slice(view: ModelView, name: str, m: int) -> dict[str, Any]:
+def _slice(view: ModelView, name: str, m: int, layers: Sequence[str] = DRAWN) -> dict[str, Any]:
     cut = view.slice(name, m=m)
     low, high = view.window
     reach = high - low  # the plot shows the window: far beyond it no line can be seen
     band = {
         name: numbers_list(np.clip(getattr(cut.layers, name), low - reach, high + reach)) for name in ("low", "high")
     }
-    return {"x": _axis(cut.x), "layers": _layers(cut.layers) | band, "window": [short_number(low), short_number(high)]}
+    window = [short_number(low), short_number(high)]
+    return {"x": _axis(cut.x), "layers": _layers(cut.layers, layers, view) | band, "window": window}
 
 
-def _map(view: ModelView, x: str, y: str, m: int) -> dict[str, Any]:
+def _map(view: ModelView, x: str, y: str, m: int, layers: Sequence[str] = DRAWN) -> dict[str, Any]:
     cut = view.map(x, y, m=m)
     colors = {name: numbers_list(ends) for name, ends in view.colors.items()}
-    return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers), "colors": colors}
+    return {"x": _axis(cut.x), "y": _axis(cut.y), "layers": _layers(cut.layers, layers, view), "colors": colors}
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
     return {"name": axis.name, "at": numbers_list(axis.at), "labels": axis.labels, "log": axis.log}
 
 
-def _layers(layers: Layers) -> dict[str, Any]:
-    return {name: numbers_list(getattr(layers, name), 4) for name in ("mean", "std", "credit", "base", "weighted")}
+def _layers(layers: Layers, names: Sequence[str], view: ModelView) -> dict[str, Any]:
+    wanted = [name for name in names if name != "feasibility" or view.metrics.constraints]
+    return {name: numbers_list(getattr(layers, name), 4) for name in wanted}
 
 
 def _over_time(source: Source, n: int) -> dict[str, Any]:
@@ -233,42 +258,6 @@ def _over_time(source: Source, n: int) -> dict[str, Any]:
     }
 
 
-# -- how to make it again
-
-
-def reproduction(space: Space, direction: Direction, settings: Settings, name: str, file: str | None) -> dict[str, Any]:
-    """Versions, settings and the code that leads back here; ``file`` is the study's file name, if it has one."""
-    try:
-        space_text = space_to_json(space)
-    except SpaceError:  # predicates live in code only
-        space_text = repr(space)
-    if file is not None:
-        shell = [f"ccgbo report {shlex.quote(file)} --name {shlex.quote(name)} -o report.html"]
-        code = ["import ccgbo", "", f"study = ccgbo.Study({file!r}, name={name!r})", "study.ask()  # goes on from here"]
-    else:
-        shell = []
-        code = [
-            "import json",
-            "",
-            "from ccgbo import *",
-            "from ccgbo.space import space_from_json",
-            "",
-            "# space.json is at the end of this page, trials.json behind a button above the table of trials",
-            'space = space_from_json(open("space.json").read())',
-            'told = [t for t in json.load(open("trials.json")) if t["state"] == "complete"]',
-            f"settings = {settings.describe()}",
-            f"opt = Optimizer(space, direction={direction!r}, preset=settings)",
-            'opt.tell_many([t["params"] for t in told], [t["value"] for t in told])',
-        ]
-    return {
-        "versions": {k: v for k, v in versions().items() if k in ("python", "ccgbo", "numpy", "scipy")},
-        "shell": shell,
-        "code": "\n".join(code),
-        "settings": settings.describe(),
-        "space": space_text,
-    }
-
-
 # -- numbers
 
 
@@ -276,10 +265,13 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
 
 
-def improvements(trials: Iterable[Trial], direction: Direction) -> list[list[float]]:
-    """Where the best value changed: after how many evaluations, and to what."""
-    sign, steps = 1.0 if direction == "maximize" else -1.0, list[list[float]]()
+def improvements(trials: Iterable[Trial], goal: Direction | Metrics) -> list[list[float]]:
+    """Where the best feasible value changed: after how many evaluations, and to what; of several objectives nowhere."""
+    metrics = goal if isinstance(goal, Metrics) else Metrics({VALUE: goal})
+    sign, steps = metrics.sign(metrics.objective), list[list[float]]()
     for n, trial in enumerate((t for t in trials if t.in_model), 1):
+        if feasible(trial.values, metrics) is not True:
+            continue
         if trial.value is not None and (not steps or sign * trial.value > sign * steps[-1][1]):
             steps.append([n, trial.value])
     return steps

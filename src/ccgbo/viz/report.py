@@ -22,7 +22,8 @@ from ccgbo.records import Event
 from ccgbo.versions import versions
 from ccgbo.viz.assets import VIEWS, asset
 from ccgbo.viz.model_view import Source, optimizer_of
-from ccgbo.viz.payload import analysis_payload, reproduction, study_payload, to_json
+from ccgbo.viz.payload import analysis_payload, study_payload, to_json
+from ccgbo.viz.reproduction import reproduction
 
 
 def write_report(source: Source, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
@@ -44,9 +45,9 @@ def report_html(source: Source, *, title: str | None = None) -> str:
     data = {
         "title": title or name,
         "file": file,
-        "study": study_payload(name, opt.space, opt.direction, opt.trials, times=_times(source), log=_log(source, opt)),
+        "study": study_payload(name, opt.space, opt.metrics, opt.trials, times=_times(source), log=_log(source, opt)),
         "analysis": analysis_payload(opt),
-        "reproduction": reproduction(opt.space, opt.direction, opt.settings, name, file),
+        "reproduction": reproduction(opt.space, opt.metrics, opt.settings, name, file),
     }
     scripts = [asset(name) for name in (*VIEWS, "report.js")]
     parts = {

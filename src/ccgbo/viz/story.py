@@ -5,16 +5,19 @@ Every number in it is one the method computes; nothing is judged twice.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ccgbo.acquisition import Alternate
 from ccgbo.credit.field import lower_weight
+from ccgbo.engine.recommend import believed_metrics, front_rows
 from ccgbo.records import best_of
+from ccgbo.text import printable
 from ccgbo.viz.model_view import ModelView
 
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -26,12 +29,15 @@ class Chapter:
 
     trial_id: int
     params: Mapping[str, Any]
-    value: float
+    value: float  # NaN of several objectives
     credit: float
     because: tuple[str, ...]
+    values: Mapping[str, float] = field(default_factory=dict)  # by metric, where metrics have names
 
     def __str__(self) -> str:
-        return f"#{self.trial_id} (value {number(self.value)}, credit {self.credit:.2f}): " + "; ".join(self.because)
+        measured = ", ".join(f"{printable(name)} {number(value)}" for name, value in self.values.items())
+        said = measured or f"value {number(self.value)}"
+        return f"#{self.trial_id} ({said}, credit {self.credit:.2f}): " + "; ".join(self.because)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,20 +56,22 @@ def credit_story(view: ModelView, *, top: int = 5) -> Story:
     """The ``top`` most credited experiments, each with its reasons."""
     order = np.argsort(-view.scores.log_lik, kind="stable")[:top]
     leant_on = Counter(n.trial_id for t in view.every_trial if t.explanation for n in t.explanation.neighbours)
-    best = best_of(view.every_trial, view.direction)
+    best = best_of(view.every_trial, view.metrics)
+    reasons = _reasons if view.goals is None else _named_reasons
     chapters = []
     for place, i in enumerate(order):
-        trial = view.trials[i]
-        because = _reasons(view, int(i), place, is_best=best is not None and best.id == trial.id)
+        trial = view.credited[i]
+        because = reasons(view, int(i), place, is_best=best is not None and best.id == trial.id)
         if leant_on[trial.id]:
             because.append(f"it was a neighbour of {_times(leant_on[trial.id])} later suggested")
         chapters.append(
             Chapter(
                 trial_id=trial.id,
                 params=dict(trial.params),
-                value=float(view.values[i]),
-                credit=float(view.credits[i]),
+                value=math.nan if trial.value is None else trial.value,
+                credit=float(view.scores.credit[i]),
                 because=tuple(because),
+                values={} if view.goals is None else trial.values,
             )
         )
     return Story(headline=_headline(view, len(chapters)), chapters=tuple(chapters), strength=_strength(view))
@@ -78,7 +86,10 @@ def _headline(view: ModelView, n: int) -> str:
     if not view.scores.informative:
         return "Credit says nothing yet: no observation can be told from another as a sign of the optimum."
     who = "This experiment carries" if n == 1 else f"These {COUNTS[n] if n < len(COUNTS) else n} experiments carry"
-    return f"{who} the most information about the optimum, which the model estimates at {number(view.proxy)}, because …"
+    if view.metrics.several:
+        return f"{who} the most information about the front, because …"
+    what = "feasible optimum" if view.metrics.constraints else "optimum"
+    return f"{who} the most information about the {what}, which the model estimates at {number(view.proxy)}, because …"
 
 
 def _reasons(view: ModelView, i: int, place: int, *, is_best: bool) -> list[str]:
@@ -88,7 +99,7 @@ def _reasons(view: ModelView, i: int, place: int, *, is_best: bool) -> list[str]
         reasons.append("it has the best value so far")
     elif view.best_row == i:
         reasons.append("the model expects the best value here")
-    rank = "the likeliest" if place == 0 else f"the {_ordinal(place + 1)} likeliest"
+    rank = _likely(place)
     reasons.append(
         f"the model predicts {number(mean)} ± {std:.2g} there, {view.gap[i]:.1f} standard deviations from the "
         f"estimated optimum: {rank} of all to reach it"
@@ -96,6 +107,27 @@ def _reasons(view: ModelView, i: int, place: int, *, is_best: bool) -> list[str]
     if view.model.std[i] > 2.0 * float(np.median(view.model.std)):
         reasons.append("the model is less sure there than elsewhere")
     return reasons
+
+
+def _named_reasons(view: ModelView, i: int, place: int, *, is_best: bool) -> list[str]:
+    """The same where metrics have names: what each is predicted to be, and whether the bounds are kept."""
+    goals = view.goals
+    assert goals is not None
+    reasons = ["it has the best feasible value so far"] if is_best else []
+    if view.metrics.several and goals.feasible[i] and i in front_rows(goals):
+        reasons.append("it lies on the front")
+    belief = believed_metrics(goals, {name: [part[i] for part in goals.belief(name)] for name in view.measured})
+    said = ", ".join(f"{printable(name)} {number(mean)} ± {std:.2g}" for name, (mean, std) in belief.items())
+    what = "a point of the front" if view.metrics.several else "the optimum"
+    reasons.append(f"the model predicts {said} there: {_likely(place)} of all to reach {what}")
+    if goals.bounded:
+        chance = math.exp(min(float(goals.log_feasibility()[i]), 0.0))
+        reasons.append(f"it keeps every outcome constraint with probability {chance:.2g}")
+    return reasons
+
+
+def _likely(place: int) -> str:
+    return "the likeliest" if place == 0 else f"the {_ordinal(place + 1)} likeliest"
 
 
 def _strength(view: ModelView) -> str:

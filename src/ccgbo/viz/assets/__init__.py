@@ -8,6 +8,8 @@ VIEWS = (  # scripts, in the order they need
     "base.js",
     "plots.js",
     "run_plots.js",
+    "metric_plots.js",
+    "metric_views.js",
     "advice.js",
     "table.js",
     "log.js",
@@ -16,6 +18,7 @@ VIEWS = (  # scripts, in the order they need
 BENCH = (  # and work by hand
     "requests.js",
     "fields.js",
+    "measured.js",
     "pending.js",
     "editor.js",
     "space_form.js",

@@ -31,7 +31,8 @@ ccgbo.advice = (() => {
       const said = known.get(id);
       return el("li", null,
         el("span", { class: "who" }, `Trial ${id}`),
-        said ? ` · expected ${number(said.mean)} ± ${number(said.std, 2)}` : "",
+        said ? ` · expected ${said.metrics ? ccgbo.metricViews.expected(said.metrics) : `${number(said.mean)} ± ${number(said.std, 2)}`}` : "",
+        said && typeof said.feasibility === "number" ? ` · feasible with probability ${number(said.feasibility, 2)}` : "",
         entries(data.params(id)),
         said ? el("details", null, el("summary", null, `why trial ${id}?`), ...said.why.map((text) => el("p", { class: "note" }, text))) : el("p", { class: "note" }, "no prediction yet"));
     };
@@ -45,6 +46,7 @@ ccgbo.advice = (() => {
   function stop(node, data, wait) {
     const { believe } = data.analysis;
     if (!believe) return fill(node, el("p", { class: "note" }, wait));
+    if (data.analysis.only_plain) return fill(node, el("p", { class: "note" }, data.analysis.only_plain.stop));
     if (!believe.gains.length) return fill(node, el("p", { class: "note" }, "This cannot be told here: too little is known, or the surrogate knows no covariances."));
     return fill(node, ...believe.gains.map((gain) => el("p", null, gain.text)),
       el("p", { class: "note" }, "Played through on functions drawn from what the model believes; it is as right as the model is. " +
@@ -65,6 +67,7 @@ ccgbo.advice = (() => {
   function elsewhere(node, data, wait) {
     const { influence } = data.analysis;
     if (influence === undefined) return fill(node, el("p", { class: "note" }, wait));
+    if (data.analysis.only_plain) return fill(node, el("p", { class: "note" }, data.analysis.only_plain.influence));
     if (influence === null) return fill(node, el("p", { class: "note" }, "Leaving out each observation in turn is not done for this study: it has too many, or its surrogate cannot."));
     if (!influence.chapters.length) return fill(node, el("p", { class: "note" }, "No single observation decides: without any of them the optimum would be sought at the same place."));
     const chapter = (c) => el("li", null,

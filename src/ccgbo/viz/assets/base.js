@@ -84,9 +84,20 @@ const ccgbo = (() => {
 
   // -- the data, looked up by trial
 
+  // An object that has nothing but these: a metric may be called "constructor".
+  function byName(entries) {
+    return Object.assign(Object.create(null), entries);
+  }
+
   class Data {
-    constructor(study, analysis) {
+    constructor(study, analysis, metric = null) {
       this.study = study;
+      this.metrics = study.metrics ? { names: study.metrics.names, objectives: byName(study.metrics.objectives), constraints: byName(study.metrics.constraints) } : null;
+      this.metric = metric;  // of those the one that the values are of
+      this.several = this.metrics !== null && Object.keys(this.metrics.objectives).length > 1;
+      this.bounded = this.metrics !== null && Object.keys(this.metrics.constraints).length > 0;
+      this.direction = metric === null ? study.direction : this.metrics.objectives[metric] || null;
+      this.column = metric === null ? study.trials.value : study.trials.values[this.metrics.names.indexOf(metric)];
       this.analysis = analysis || {};
       this.trials = study.trials;
       this.names = study.parameters.map((p) => p.name);
@@ -99,9 +110,32 @@ const ccgbo = (() => {
         ])
       );
     }
+    // The same with the values and the model of one metric.
+    of(metric) {
+      if (metric === null) return this;
+      const { by_metric: all, ...rest } = this.analysis, own = byName(all || {})[metric];
+      const nothing = { believe: undefined, importance: undefined, slices: undefined, maps: undefined };
+      if (!own) return new Data(this.study, metric === this.metrics.names[0] && !all ? rest : { ...rest, ...nothing, ...(all ? { message: `${metric} was not measured yet` } : {}) }, metric);
+      const whole = (cuts, key) => cuts.map((cut, i) => ({ ...cut, layers: { ...rest[key][i].layers, ...cut.layers } }));
+      return new Data(this.study, { ...rest, ...own, slices: whole(own.slices, "slices"), maps: whole(own.maps, "maps") }, metric);
+    }
+    measured(name, id) {
+      return this.trials.values[this.metrics.names.indexOf(name)][this.row.get(id)];
+    }
+    // Whether every bound was kept; null where that was not measured, true where there is none.
+    feasible(id) {
+      return !this.bounded ? true : id in this.trials.feasible ? this.trials.feasible[id] : null;
+    }
+    // Where trials stand among the objectives: as the model sees it or, before it has, as they were measured.
+    front() {
+      if (this.analysis.front) return this.analysis.front;
+      const names = Object.keys(this.metrics.objectives), id = this.complete(), on = new Set(this.study.front);
+      return { names, id, at: names.map((name) => id.map((i) => this.measured(name, i))), on_front: id.map((i) => on.has(i)), feasible: id.map((i) => this.feasible(i) !== false) };
+    }
     // The evaluations that count: told, not dropped, and points of the space.
     complete() {
-      this.told = this.told || this.trials.id.filter((id, i) => this.trials.state[i] === "complete" && this.trials.value[i] !== null && this.mark(id) === "");
+      const any = this.several && this.metric === null;
+      this.told = this.told || this.trials.id.filter((id, i) => this.trials.state[i] === "complete" && (any || this.column[i] !== null) && this.mark(id) === "");
       return this.told;
     }
     state(id) {
@@ -113,7 +147,7 @@ const ccgbo = (() => {
     }
     // Told, but out of the model.
     apart() {
-      return this.trials.id.filter((id, i) => this.trials.state[i] === "complete" && this.trials.value[i] !== null && this.mark(id) !== "");
+      return this.trials.id.filter((id, i) => this.trials.state[i] === "complete" && this.column[i] !== null && this.mark(id) !== "");
     }
     get timed() {
       return this.trials.asked_at.some((at) => at !== null);
@@ -129,7 +163,8 @@ const ccgbo = (() => {
       const at = (share) => values[Math.round(share * (values.length - 1))];
       const [low, high, reach] = [values[0], values[values.length - 1], 1.5 * (at(0.75) - at(0.25))];
       if (reach === 0) return null;
-      const up = this.study.direction === "maximize";
+      if (this.direction === null) return null;  // of what is only bounded none is better
+      const up = this.direction === "maximize";
       const limit = up ? at(0.25) - reach : at(0.75) + reach;
       if (up ? low >= limit : high <= limit) return null;
       const pad = 0.06 * (up ? high - limit : limit - low);
@@ -141,14 +176,16 @@ const ccgbo = (() => {
       const ids = this.complete();
       if (ids.length <= MOST_DRAWN) return (this.shown = ids);
       const some = Math.floor(MOST_DRAWN / 6);
-      const sorted = [...ids].sort((a, b) => (this.better(this.value(a), this.value(b)) ? -1 : 1));
+      const on = new Set(this.study.front || []);
+      const before = this.several ? (a, b) => on.has(b) - on.has(a) : (a, b) => (this.better(this.value(a), this.value(b)) ? -1 : 1);
+      const sorted = [...ids].sort(before);
       const keep = new Set([...sorted.slice(0, some), ...ids.slice(-some)]);
       const others = ids.filter((id) => !keep.has(id));
       for (const id of everyNth(others, MOST_DRAWN - keep.size)) keep.add(id);
       return (this.shown = ids.filter((id) => keep.has(id)));
     }
     value(id) {
-      return this.trials.value[this.row.get(id)];
+      return this.column[this.row.get(id)];
     }
     creditOf(id) {
       const found = this.credit.get(id);
@@ -166,7 +203,9 @@ const ccgbo = (() => {
     }
     hover(id) {
       const mark = this.mark(id);
-      const lines = [`<b>trial ${id}</b>${mark && `, ${mark}`}`, `value ${number(this.value(id))}`];
+      const kept = this.feasible(id) === false ? ", infeasible" : "";
+      const values = this.metrics === null ? [`value ${number(this.value(id))}`] : this.metrics.names.map((name) => `${label(name)} ${number(this.measured(name, id))}`);
+      const lines = [`<b>trial ${id}</b>${mark && `, ${mark}`}${kept}`, ...values];
       const credit = this.creditOf(id);
       if (mark === "") lines.push(credit === null ? "credit not computed yet" : `credit ${credit.toFixed(2)}`);
       const params = this.params(id);
@@ -175,7 +214,7 @@ const ccgbo = (() => {
       return lines.join("<br>");
     }
     better(a, b) {
-      return this.study.direction === "maximize" ? a > b : a < b;
+      return this.direction === "maximize" ? a > b : a < b;
     }
   }
 

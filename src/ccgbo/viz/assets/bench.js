@@ -2,7 +2,7 @@
 "use strict";
 
 ccgbo.Bench = (() => {
-  const { Pending, Sheet, SpaceForm, card, el, fill, net } = ccgbo;
+  const { Measured, Pending, Sheet, SpaceForm, card, el, fill, net } = ccgbo;
   const { Fields, doing, numberInput, readNumber, readValues, readingsHint, textInput } = ccgbo.fields;
   const MOST_PENDING = 24;  // forms shown at once
   const MOST_POINTS = 20;  // suggestions at a time
@@ -71,7 +71,8 @@ ccgbo.Bench = (() => {
     // Rows are kept while they stay: what somebody is typing must survive an update.
     update(data) {
       this.parameters = data.study.parameters;
-      const shape = JSON.stringify(this.parameters), moved = shape !== this.shape;
+      this.metrics = data.metrics;
+      const shape = JSON.stringify([this.parameters, this.metrics]), moved = shape !== this.shape;
       this.shape = shape;
       const pending = data.trials.id.filter((_, i) => data.trials.state[i] === "pending");
       const waiting = pending.slice(0, MOST_PENDING);
@@ -113,18 +114,22 @@ ccgbo.Bench = (() => {
 
     buildElsewhere() {
       const fields = new Fields(this.parameters, { prefix: "p" });
+      const measured = this.metrics === null ? null : new Measured(this.metrics, { prefix: "p-value", about: " of this point" });
       const outcome = numberInput({ id: "p-value" }), note = textInput({ id: "p-note" });
       const button = el("button", { type: "submit", class: "primary" }, "Tell this point");
-      fields.node.append(el("label", null, "value", outcome, el("span", { class: "hint" }, "the result; several are readings"), readingsHint(outcome)),
+      const value = el("label", null, "value", outcome, el("span", { class: "hint" }, "the result; several are readings"), readingsHint(outcome));
+      fields.node.append(...(measured === null ? [value] : [...measured.node.children]),
         el("label", null, "note", note, el("span", { class: "hint" }, "anything to remember")));
       fill(this.elsewhere, fields.node, button);
       this.elsewhere.onsubmit = (event) => {
         event.preventDefault();
         doing(button, this.say, async () => {
-          const body = { params: fields.read(), value: readValues(outcome), note: note.value.trim() };
+          const told = measured === null ? { value: readValues(outcome) } : measured.read();
+          const body = { params: fields.read(), ...told, note: note.value.trim() };
           const answer = await this.desk.post("/api/tell", body);
           this.say(`Told as trial ${answer.trial}.`);
           outcome.value = note.value = "";
+          if (measured !== null) measured.clear();
         });
       };
     }

@@ -32,7 +32,7 @@ ccgbo.Comparison = (() => {
       this.body = el("div");
       this.details = el("details", { id: "compare" }, el("summary", null, "Compare the studies of this file"), this.body);
       this.details.addEventListener("toggle", () => this.refresh());
-      this.node = card(12, "Other studies", "The best value of each study so far. Only studies of the same direction can be compared.", this.details);
+      this.node = card(12, "Other studies", "The best value of each study so far. Only studies of the same direction and the same metrics can be compared.", this.details);
       this.node.hidden = true;
       this.key = null;
     }
@@ -61,12 +61,15 @@ ccgbo.Comparison = (() => {
     show(studies) {
       const current = this.nameOf();
       const own = studies.find((study) => study.name === current);
-      const alike = studies.filter((study) => own && study.direction === own.direction);
+      const goal = (study) => JSON.stringify([study.direction, study.metrics]);
+      const alike = studies.filter((study) => own && goal(study) === goal(own));
       const told = alike.filter((study) => study.steps.length);
       this.plot.set(() => plot(told, current));
       fill(this.rows, ...alike.map((study) => this.row(study)));
       const others = studies.length - alike.length;
-      say(this.note, others ? `${others === 1 ? "One study" : `${others} studies`} of the other direction left out.` : "");
+      const several = own && own.metrics !== null && Object.keys(own.metrics.objectives).length > 1;
+      const left = others ? `${others === 1 ? "One study" : `${others} studies`} ${studies.every((study) => study.metrics === null) ? "of the other direction" : "with other metrics"} left out.` : "";
+      say(this.note, [several ? "Several objectives have no best value: the front of each study stands on its own page." : "", left].filter(Boolean).join(" "));
     }
     row({ name, n, steps }) {
       const [at, best] = steps.length ? steps[steps.length - 1] : [null, null];

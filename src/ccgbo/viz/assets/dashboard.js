@@ -53,13 +53,14 @@
     news.id.forEach((id, k) => {
       const i = row.has(id) ? row.get(id) : trials.id.length;
       for (const [key, column] of Object.entries(news)) {
-        if (key === "at") column.forEach((values, j) => { trials.at[j][i] = values[k]; });
+        if (key === "at" || key === "values") column.forEach((values, j) => { trials[key][j][i] = values[k]; });
         else if (Array.isArray(column)) trials[key][i] = column[k];
         else if (id in column) trials[key][id] = column[id];
         else delete trials[key][id];
       }
     });
-    Object.assign(study, { best: changes.best, log: changes.log, revision: changes.revision });
+    const { best, front, hypervolume, log, revision } = changes;
+    Object.assign(study, { best, front, hypervolume, log, revision });
     return true;
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 ccgbo.Editor = (() => {
-  const { Pending, el, fill, number } = ccgbo;
+  const { Measured, Pending, el, fill, number } = ccgbo;
   const { Fields, doing, numberInput, readOptional, readTags, readValues, readingsHint, textInput, twice } = ccgbo.fields;
 
   class Editor {
@@ -56,11 +56,13 @@ ccgbo.Editor = (() => {
         params: Object.fromEntries(data.params(id)),
         note: trials.note[id] || "",
         tags: trials.tags[id] || [],
+        known: data.metrics === null ? {} : Measured.knownOf(data, id),
       };
+      this.measured = data.metrics === null ? null : new Measured(data.metrics, { prefix: "amend", known: this.before.known });
       const kinds = [...(state === "abandoned" ? [["abandoned", "abandoned, no outcome"]] : []), ["complete", "a value"], ["failed", "failed"]];
       this.kind = el("select", null, ...kinds.map(([kind, text]) => el("option", { value: kind, selected: kind === state }, text)));
       this.input = numberInput({ id: "amend-value" });
-      this.input.value = state === "complete" ? (readings || [value]).join(" ") : "";
+      this.input.value = state === "complete" && data.metrics === null ? (readings || [value]).join(" ") : "";
       this.error = numberInput({ id: "amend-error" });
       this.error.value = this.before.error === null ? "" : String(this.before.error);
       this.reason = textInput({ id: "amend-reason" });
@@ -80,8 +82,9 @@ ccgbo.Editor = (() => {
       const apart = trials.dropped[id] ? this.restore() : state === "abandoned" ? null : this.drop();
       const form = el("form", { novalidate: true },
         el("div", { class: "fields" },
-          label("outcome", this.kind, "what came of it"), this.valueField, this.errorField, this.reasonField,
+          label("outcome", this.kind, "what came of it"), ...(this.measured === null ? [this.valueField, this.errorField] : []), this.reasonField,
           label("note", this.note, "anything to remember"), label("tags", this.tags, "words with commas between them")),
+        this.measuredFields = this.measured && el("div", null, this.measured.node, el("details", { class: "used" }, el("summary", null, "Standard errors"), el("div", { class: "fields" }, ...this.measured.errorFields))),
         el("details", { class: "used" }, el("summary", null, "Settings really used"), this.fields.node),
         el("h3", null, "What will change"),
         el("div", { "aria-live": "polite" }, this.changes),
@@ -121,7 +124,9 @@ ccgbo.Editor = (() => {
     wanted() {
       const { before } = this, kind = this.kind.value, lines = [];
       const body = {};
-      if (kind === "complete") {
+      if (kind === "complete" && this.measured !== null) {
+        Object.assign(body, this.metrics(lines));
+      } else if (kind === "complete") {
         const values = readValues(this.input), error = readOptional(this.error, "standard error");
         const changed = before.state !== kind || JSON.stringify(values) !== JSON.stringify(before.values);
         if (changed) lines.push(["value", before.state === "complete" ? said(before.values) : before.state, said(values)]);
@@ -148,9 +153,26 @@ ccgbo.Editor = (() => {
       return { body, kept, lines };
     }
 
+    // Of named metrics what differs; null takes back what was measured.
+    metrics(lines) {
+      const { before } = this, value = {}, errors = {}, typed = this.measured.typed();
+      if (Object.values(typed).every(({ values }) => values === null)) this.measured.read();  // says that one is needed
+      for (const [name, { values, error }] of Object.entries(typed)) {
+        const was = before.known[name];
+        if (JSON.stringify([values, error]) === JSON.stringify([was.values, was.error]) && before.state === "complete") continue;
+        if (values === null && was.values === null) continue;
+        if (JSON.stringify(values) !== JSON.stringify(was.values)) lines.push([name, said(was.values), said(values)]);
+        if (error !== was.error) lines.push([`standard error of ${name}`, said(was.error), said(error)]);
+        value[name] = values;
+        if (error !== null) errors[name] = error;
+      }
+      return Object.keys(value).length ? { value, ...(Object.keys(errors).length ? { standard_error: errors } : {}) } : {};
+    }
+
     preview() {
       const kind = this.kind.value;
       this.valueField.hidden = this.errorField.hidden = kind !== "complete";
+      if (this.measuredFields) this.measuredFields.hidden = kind !== "complete";
       this.reasonField.hidden = kind !== "failed";
       let lines = [], wrong = "";
       try {
@@ -173,7 +195,8 @@ ccgbo.Editor = (() => {
           const answer = await this.desk.post("/api/amend", { trial: id, ...body, ...set });
           if (Object.keys(gone).length) await this.desk.post("/api/annotate", { trial: id, ...gone });
           const outside = answer.outside ? ` It lies outside the space: ${answer.outside}` : "";
-          this.desk.say(answer.state === "failed" ? `Trial ${id} is failed now.` : `Trial ${id} has the value ${number(answer.value)} now.${outside}`);
+          const has = this.measured === null ? `the value ${number(answer.value)}` : Measured.saidOf(answer.values);
+          this.desk.say(answer.state === "failed" ? `Trial ${id} is failed now.` : `Trial ${id} has ${has} now.${outside}`);
         } else {
           await this.desk.post("/api/annotate", { trial: id, ...kept });
           this.desk.say(`The note on trial ${id} is kept.`);

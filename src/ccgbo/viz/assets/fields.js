@@ -32,12 +32,12 @@ ccgbo.fields = (() => {
   }
 
   // One value, or the list of several readings.
-  function readValues(input) {
+  function readValues(input, name = "value") {
     const parts = input.value.split(/[\s;]+/).filter((part) => part !== "");
     const values = parts.map(parse);
     const good = values.length > 0 && values.every(Number.isFinite);
     input.setAttribute("aria-invalid", String(!good));
-    if (!good) throw new Wrong(input, `The value must be a number, or several with spaces between them, got “${input.value}”.`);
+    if (!good) throw new Wrong(input, `The ${name} must be a number, or several with spaces between them, got “${input.value}”.`);
     return values.length > 1 ? values : values[0];
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 ccgbo.Pending = (() => {
-  const { el, fill, number, params } = ccgbo;
+  const { Measured, el, fill, number, params } = ccgbo;
   const { Fields, doing, numberInput, readOptional, readTags, readValues, readingsHint, textInput, twice } = ccgbo.fields;
 
   class Pending {
@@ -12,7 +12,8 @@ ccgbo.Pending = (() => {
       this.point = JSON.stringify(data.params(id));
       this.asked = Object.fromEntries(data.params(id));
       const name = `${prefix}value-${id}`;
-      this.input = numberInput({ size: "12", id: name });
+      this.measured = data.metrics === null ? null : new Measured(data.metrics, { prefix: name, about: `, trial ${id}` });
+      this.input = this.measured === null ? numberInput({ size: "12", id: name }) : this.measured.first;
       this.tellButton = el("button", { type: "submit", class: "primary" }, "Tell");
       this.kept = el("p", { class: "kept" });
       const fail = twice({
@@ -23,10 +24,12 @@ ccgbo.Pending = (() => {
       moreButton.addEventListener("click", () => {
         more.hidden = !more.hidden;
         moreButton.setAttribute("aria-expanded", String(!more.hidden));
-        if (!more.hidden) this.error.focus();
+        if (!more.hidden) (this.measured === null ? this.error : this.measured.errors[0]).focus();
       });
+      const value = this.measured === null ? [el("label", { for: name }, "value"), this.input] : [];
       const form = el("form", { novalidate: true },
-        el("div", { class: "controls" }, el("label", { for: name }, "value"), this.input, this.tellButton, fail.button, moreButton, readingsHint(this.input)),
+        this.measured === null ? null : this.measured.node,
+        el("div", { class: "controls" }, ...value, this.tellButton, fail.button, moreButton, this.measured === null ? readingsHint(this.input) : null),
         fail.panel, more);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -53,7 +56,7 @@ ccgbo.Pending = (() => {
       }, (button, note) => this.send(button, "abandon", () => ({ note }), () => `Trial ${trial} is abandoned.`));
       return el("div", { id, class: "more", hidden: true },
         el("div", { class: "fields" },
-          el("label", null, "standard error", this.error, el("span", { class: "hint" }, "of one value, if it is known")),
+          ...(this.measured === null ? [el("label", null, "standard error", this.error, el("span", { class: "hint" }, "of one value, if it is known"))] : this.measured.errorFields),
           el("label", null, "note", this.note, el("span", { class: "hint" }, "anything to remember")),
           el("label", null, "tags", this.tags, el("span", { class: "hint" }, "words with commas between them"))),
         this.used,
@@ -83,6 +86,9 @@ ccgbo.Pending = (() => {
     }
 
     tell() {
+      if (this.measured !== null) {
+        return this.send(this.tellButton, "tell", () => ({ ...this.measured.read(), ...this.said() }), (answer) => `Trial ${this.id} has ${Measured.saidOf(answer.values)}.${outsideOf(answer)}`);
+      }
       let value = null;
       return this.send(this.tellButton, "tell", () => {
         value = readValues(this.input);
@@ -90,8 +96,7 @@ ccgbo.Pending = (() => {
         return { value, ...(error === null ? {} : { standard_error: error }), ...this.said() };
       }, (answer) => {
         const several = Array.isArray(value) ? `, the mean of ${value.length} readings` : "";
-        const outside = answer.outside ? ` It lies outside the space: ${answer.outside}` : "";
-        return `Trial ${this.id} has the value ${several ? number(answer.value) : value}${several}.${outside}`;
+        return `Trial ${this.id} has the value ${several ? number(answer.value) : value}${several}.${outsideOf(answer)}`;
       });
     }
 
@@ -101,6 +106,10 @@ ccgbo.Pending = (() => {
         this.desk.say(done(answer));
       });
     }
+  }
+
+  function outsideOf(answer) {
+    return answer.outside ? ` It lies outside the space: ${answer.outside}` : "";
   }
 
   return Pending;

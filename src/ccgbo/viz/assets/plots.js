@@ -3,15 +3,15 @@
 
 ccgbo.plots = (() => {
   const { el, everyNth, label, number, range, short } = ccgbo;
-  let BLUE, RED, GREEN, GREY, INK, GRID, CARD, EDGE, VEIL;  // of the scheme, light or dark
+  let BLUE, RED, GREEN, PURPLE, GREY, INK, GRID, CARD, EDGE, VEIL;  // of the scheme, light or dark
 
   // The colours that the style sheet has now.
   function colors() {
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue(`--${name}`).trim();
-    [BLUE, RED, GREEN, GREY] = ["plot-blue", "plot-red", "plot-green", "plot-grey"].map(of);
+    [BLUE, RED, GREEN, PURPLE, GREY] = ["plot-blue", "plot-red", "plot-green", "plot-purple", "plot-grey"].map(of);
     [INK, GRID, CARD, EDGE, VEIL] = ["ink", "grid", "card", "soft", "veil"].map(of);
-    return { BLUE, RED, GREEN, GREY, INK, GRID, CARD, EDGE, VEIL };
+    return { BLUE, RED, GREEN, PURPLE, GREY, INK, GRID, CARD, EDGE, VEIL };
   }
   const LAYERS = {  // of a map: title, colours
     mean: ["predicted value", "Viridis"],
@@ -19,6 +19,7 @@ ccgbo.plots = (() => {
     credit: ["credit field", "Cividis"],
     base: ["base acquisition", "Viridis"],
     weighted: ["acquisition with credit", "Viridis"],
+    feasibility: ["probability of being feasible", "Cividis"],
   };
 
   // -- plots: each gives [traces, layout]
@@ -79,8 +80,15 @@ ccgbo.plots = (() => {
         color: RED,
         opacity: 0.9,
         line: { color: CARD, width: 1 },
+        ...(data.bounded ? { symbol: ids.map((id) => symbol(data, id)) } : {}),
       },
     };
+  }
+
+  // A cross where a bound was broken, a ring where that is not known.
+  function symbol(data, id) {
+    const kept = data.feasible(id);
+    return kept ? "circle" : kept === null ? "circle-open" : "x";
   }
 
   // Where the best value changed, and the end: the line between is the same with every evaluation in it.
@@ -88,6 +96,7 @@ ccgbo.plots = (() => {
     const x = [], y = [];
     for (const id of ids) {
       const value = data.value(id);
+      if (data.feasible(id) !== true) continue;
       if (y.length && !data.better(value, y[y.length - 1])) continue;
       x.push(at(id));
       y.push(value);
@@ -122,7 +131,7 @@ ccgbo.plots = (() => {
       colorscale: "Cividis", cmin: 0, cmax: 1, showscale: known, line: { color: EDGE, width: 0.6 },
       colorbar: { title: { text: "credit", side: "right" }, thickness: 10, outlinewidth: 0, len: 0.9 },
     });
-    if (window !== null) traces[1].marker.symbol = ids.map((id) => (beyond(data.value(id)) ? (data.study.direction === "maximize" ? "triangle-down" : "triangle-up") : "circle"));
+    if (window !== null) traces[1].marker.symbol = ids.map((id) => (beyond(data.value(id)) ? (data.study.direction === "maximize" ? "triangle-down" : "triangle-up") : symbol(data, id)));
     const apart = everyNth(data.apart().filter((id) => at(id) !== null && (scale !== "log" || data.value(id) > 0)), 500);
     if (apart.length) {
       traces.push({
@@ -145,7 +154,7 @@ ccgbo.plots = (() => {
     }
     return [traces, layout({
       xaxis: by === "time" ? { type: "date" } : { title: { text: "trial" } },
-      yaxis: { title: { text: "value" }, ...(scale === "log" ? { type: "log", exponentformat: "power" } : {}), ...(window ? { range: window } : {}) },
+      yaxis: { title: { text: data.metrics === null ? "value" : short(data.metrics.names[0], 28) }, ...(scale === "log" ? { type: "log", exponentformat: "power" } : {}), ...(window ? { range: window } : {}) },
       yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true },
     })];
   }
@@ -198,12 +207,20 @@ ccgbo.plots = (() => {
     const lower = { type: "scatter", mode, x: x.at, yaxis: "y2" };
     traces.push({ ...lower, y: layers.credit, line: { color: RED, width: 1.5 }, marker: { color: RED, size: 7 },
       hovertemplate: "credit field %{y:.2f}<extra></extra>" });
-    const acts = data.analysis.acts;
+    const acts = data.analysis.acts || data.bounded, how = data.bounded ? ["weighted", "not weighted"] : ["with credit", "without credit"];
     traces.push({ ...lower, y: share(acts ? layers.weighted : layers.base), line: { color: GREEN, width: 2 }, marker: { color: GREEN, symbol: "square", size: 7 },
-      hovertemplate: `acquisition${acts ? " with credit" : ""}, share of its highest %{y:.2f}<extra></extra>` });
+      hovertemplate: `acquisition${acts ? ` ${how[0]}` : ""}, share of its highest %{y:.2f}<extra></extra>` });
     if (acts) {
       traces.push({ ...lower, y: share(layers.base), line: { color: GREEN, width: 1.2, dash: "dot" }, marker: { color: GREEN, symbol: "x", size: 6 },
-        hovertemplate: "acquisition without credit, share of its highest %{y:.2f}<extra></extra>" });
+        hovertemplate: `acquisition ${how[1]}, share of its highest %{y:.2f}<extra></extra>` });
+    }
+    if (layers.feasibility) {
+      traces.push({ ...lower, y: layers.feasibility, line: { color: PURPLE, width: 1.5, dash: "dash" }, marker: { color: PURPLE, symbol: "diamond", size: 7 },
+        hovertemplate: "probability of being feasible %{y:.2f}<extra></extra>" });
+    }
+    const bound = data.metric === null ? undefined : data.metrics.constraints[data.metric];
+    for (const end of bound ? [bound.low, bound.high].filter((v) => v !== null) : []) {
+      traces.push({ type: "scatter", mode: "lines", x: [x.at[0], x.at[x.at.length - 1]], y: [end, end], line: { color: PURPLE, width: 1.2, dash: "dash" }, hovertemplate: `bound ${number(end)}<extra></extra>` });
     }
     return [traces, layout({
       margin: { l: 48, r: 8, t: 6, b: 40 },
@@ -237,56 +254,73 @@ ccgbo.plots = (() => {
     return (at - p.low) / (p.high - p.low);
   }
 
+  // Every axis of parallel coordinates: where a trial lies on it, what stands beside it, and what of it is allowed.
+  function parallelAxes(data, ids) {
+    const parameter = ([p, j]) => ({
+      name: p.name,
+      height: (id) => { const at = data.at(j, id); return at === null ? null : unitOf(p, at); },
+      marks: p.type === "categorical" ? p.labels.map((text, i) => [(i + 0.5) / p.labels.length, text]) : [[0, number(p.low, 4)], [1, number(p.high, 4)]],
+    });
+    const metric = (of, name) => {
+      const values = ids.map((id) => of.value(id)).filter((v) => v !== null);
+      const window = of.window(), [least, most] = values.length ? range(values) : [0, 0];
+      const [low, high] = window ? [Math.max(window[0], least), Math.min(window[1], most)] : [least, most];
+      const height = (value) => (high > low ? Math.min(Math.max((value - low) / (high - low), 0), 1) : 0.5);
+      const bound = of.metric === null ? undefined : data.metrics.constraints[name];
+      return {
+        name, measured: true,
+        height: (id) => { const value = of.value(id); return value === null ? null : height(value); },
+        marks: values.length ? [[0, `${least < low ? "≤ " : ""}${number(low, 4)}`], [1, `${most > high ? "≥ " : ""}${number(high, 4)}`]] : [],
+        allowed: bound && values.length && !(bound.low > high || (bound.high !== null && bound.high < low))
+          ? [bound.low === null ? 0 : height(bound.low), bound.high === null ? 1 : height(bound.high)] : null,
+      };
+    };
+    const parameters = data.study.parameters.map((p, j) => [p, j]).filter(([p]) => p.searched).map(parameter);
+    return [...parameters, ...(data.metrics === null ? [metric(data, "value")] : data.metrics.names.map((name) => metric(data.of(name), name)))];
+  }
+
   function parallel(data, width) {
-    const shown = data.study.parameters.map((p, j) => [p, j]).filter(([p]) => p.searched);
-    const ids = data.drawn();
-    const values = ids.map((id) => data.value(id));
-    const window = data.window(), [least, most] = range(values);
-    const [low, high] = window ? [Math.max(window[0], least), Math.min(window[1], most)] : [least, most];
-    const height = (value) => (high > low ? Math.min(Math.max((value - low) / (high - low), 0), 1) : 0.5);
-    const order = ids.map((_, i) => i).sort((a, b) => (data.better(values[a], values[b]) ? 1 : -1));
-    const bins = Math.min(8, ids.length);
-    const traces = [];
-    for (let b = 0; b < bins; b += 1) {
-      const part = order.slice(Math.floor((b * ids.length) / bins), Math.floor(((b + 1) * ids.length) / bins));
-      const trace = { type: "scatter", mode: "lines", x: [], y: [], text: [], hovertemplate: "%{text}<extra></extra>",
-        line: { color: shade(bins === 1 ? 1 : b / (bins - 1)), width: b === bins - 1 ? 1.8 : 1 }, opacity: 0.25 + (0.65 * (b + 1)) / bins,
-        connectgaps: false };
-      for (const i of part) {
-        const text = data.hover(ids[i]);
-        shown.forEach(([p, j], k) => {
-          const at = data.at(j, ids[i]);
-          if (at === null) return;  // inactive: the line passes by
+    const ids = data.drawn(), axes = parallelAxes(data, ids);
+    const kept = ids.filter((id) => data.feasible(id) !== false), broke = ids.filter((id) => data.feasible(id) === false);
+    const order = ccgbo.plots.byMerit(data, kept);
+    const bins = Math.min(8, order.length);
+    const lines = (part, style) => {
+      const trace = { type: "scatter", mode: "lines", x: [], y: [], text: [], hovertemplate: "%{text}<extra></extra>", connectgaps: false, ...style };
+      for (const id of part) {
+        const text = data.hover(id);
+        axes.forEach((axis, k) => {
+          const y = axis.height(id);
+          if (y === null) return;  // inactive or not measured: the line passes by
           trace.x.push(k);
-          trace.y.push(unitOf(p, at));
+          trace.y.push(y);
           trace.text.push(text);
         });
-        trace.x.push(shown.length, null);
-        trace.y.push(height(values[i]), null);
-        trace.text.push(text, null);
+        trace.x.push(null);
+        trace.y.push(null);
+        trace.text.push(null);
       }
-      traces.push(trace);
+      return trace;
+    };
+    const traces = broke.length ? [lines(broke, { line: { color: GREY, width: 1, dash: "dot" }, opacity: 0.6 })] : [];
+    for (let b = 0; b < bins; b += 1) {
+      const part = order.slice(Math.floor((b * order.length) / bins), Math.floor(((b + 1) * order.length) / bins));
+      traces.push(lines(part, { line: { color: shade(bins === 1 ? 1 : b / (bins - 1)), width: b === bins - 1 ? 1.8 : 1 }, opacity: 0.25 + (0.65 * (b + 1)) / bins }));
     }
-    const marks = [];
-    const mark = (k, y, text) =>
-      marks.push({ x: k, y, text: short(text, 14), showarrow: false, xanchor: "left", xshift: 3, font: { size: 11 }, bgcolor: VEIL });
-    shown.forEach(([p], k) => {
-      if (p.type === "categorical") p.labels.forEach((text, i) => mark(k, (i + 0.5) / p.labels.length, text));
-      else [[0, p.low], [1, p.high]].forEach(([y, text]) => mark(k, y, number(text, 4)));
-    });
-    if (ids.length) [[0, low, least < low], [1, high, most > high]].forEach(([y, text, more]) => mark(shown.length, y, `${more ? (y ? "≥ " : "≤ ") : ""}${number(text, 4)}`));
+    const marks = axes.flatMap((axis, k) => axis.marks.map(([y, text]) =>
+      ({ x: k, y, text: short(text, 14), showarrow: false, xanchor: "left", xshift: 3, font: { size: 11 }, bgcolor: VEIL })));
     // names stand upright below their axes where there is room, and else slant to the right, away from the edge
-    const widest = Math.max(...shown.map(([p]) => Math.min([...p.name].length, 14)), 5) * 7;
-    const slanted = widest > (width - 84) / (shown.length + 0.2);
+    const widest = Math.max(...axes.map((axis) => Math.min([...axis.name].length, 14)), 5) * 7;
+    const slanted = widest > (width - 84) / (axes.length - 0.8);
     return [traces, layout({
       margin: { l: slanted ? 24 : Math.max(24, widest / 2), r: 60, t: 30, b: 44 },
       xaxis: {
         tickangle: slanted ? 40 : 0,
-        tickvals: [...shown.map((_, k) => k), shown.length], ticktext: [...shown.map(([p]) => short(p.name, 14)), "<b>value</b>"],
-        range: [-0.08, shown.length + 0.12], gridcolor: GREY,
+        tickvals: axes.map((_, k) => k), ticktext: axes.map((axis) => (axis.measured ? `<b>${short(axis.name, 14)}</b>` : short(axis.name, 14))),
+        range: [-0.08, axes.length - 0.88], gridcolor: GREY,
       },
       yaxis: { visible: false, range: [-0.06, 1.06] },
       annotations: marks,
+      shapes: axes.flatMap(({ allowed }, k) => (allowed ? [{ type: "line", x0: k, x1: k, y0: allowed[0], y1: allowed[1], line: { color: GREEN, width: 5 }, opacity: 0.6 }] : [])),
     })];
   }
 

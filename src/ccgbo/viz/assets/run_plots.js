@@ -2,7 +2,7 @@
 "use strict";
 
 Object.assign(ccgbo.plots, (() => {
-  const { duration, everyNth, label, number, range } = ccgbo;
+  const { duration, everyNth, label, number, range, short } = ccgbo;
   const { colors, layout } = ccgbo.plots;
   const MOST_BANDS = 250;  // observations with an error bar each; more are a blot
 
@@ -50,7 +50,7 @@ Object.assign(ccgbo.plots, (() => {
     if (best !== null) {
       traces.push({ type: "scatter", mode: "lines", x: [best, best], y: [0, Math.max(...counts)], line: { color: RED, width: 2, dash: "dot" }, hovertemplate: `the best, ${number(best)}<extra></extra>` });
     }
-    return [traces, layout({ xaxis: { title: { text: "value" }, range: [low, high] }, yaxis: { title: { text: "evaluations" }, rangemode: "tozero" }, bargap: 0.04 })];
+    return [traces, layout({ xaxis: { title: { text: data.metric === null ? "value" : short(data.metric, 28) }, range: [low, high] }, yaxis: { title: { text: "evaluations" }, rangemode: "tozero" }, bargap: 0.04 })];
   }
 
   // One bar per trial, from its asking to its outcome.

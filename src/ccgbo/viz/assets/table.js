@@ -39,7 +39,8 @@ ccgbo.Table = (() => {
       this.columns = [
         ["id", "trial", (id) => id],
         ["state", "state", (id) => data.mark(id) || data.state(id)],
-        ["value", "value", (id) => data.value(id)],
+        ...(data.metrics === null ? [["value", "value", (id) => data.value(id)]] : data.metrics.names.map((name, k) => [`m${k}`, name, (id) => data.measured(name, id)])),
+        ...(data.bounded ? [["feasible", "feasible", (id) => feasible(data, id)]] : []),
         ["credit", "credit", (id) => data.creditOf(id)],
         ...data.names.map((name, j) => [`p${j}`, name, (id) => data.at(j, id), (id) => data.setting(j, id)]),
       ];
@@ -56,12 +57,14 @@ ccgbo.Table = (() => {
       this.draw();
     }
     numeric(key) {
-      if (key === "state") return false;
+      if (key === "state" || key === "feasible") return false;
       if (!key.startsWith("p")) return true;
       return this.data.study.parameters[Number(key.slice(1))].type !== "categorical";
     }
     by(key) {
-      this.sort = { key, down: this.sort.key === key ? !this.sort.down : key === "credit" || (key === "value" && this.data.study.direction === "maximize") };
+      const { study, metrics } = this.data;
+      const wanted = key === "value" ? study.direction : key[0] === "m" ? metrics.objectives[metrics.names[Number(key.slice(1))]] : null;
+      this.sort = { key, down: this.sort.key === key ? !this.sort.down : key === "credit" || wanted === "maximize" };
       this.page = 0;
       this.draw();
     }
@@ -137,23 +140,40 @@ ccgbo.Table = (() => {
     }
   }
 
+  // Whether the bounds were kept, in a word; nothing where there is no outcome.
+  function feasible(data, id) {
+    if (data.state(id) !== "complete") return null;
+    const kept = data.feasible(id);
+    return kept === null ? "not known" : kept ? "yes" : "no";
+  }
+
   function csv(data) {
+    const names = data.metrics === null ? ["value"] : data.metrics.names;
+    const told = (id) => (data.metrics === null ? [data.value(id)] : names.map((name) => data.measured(name, id)));
+    const kept = data.bounded ? ["feasible"] : [];
     const quote = (value) => {
       if (value === null || value === undefined) return "";
       if (typeof value === "number") return String(value);
       const text = String(value);
       return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;  // no formulas in spreadsheets
     };
-    const head = ["id", "state", "value", "credit", ...data.names, "error", "dropped", "note", "tags"];
+    const head = ["id", "state", ...names, ...kept, "credit", ...data.names, "error", "dropped", "note", "tags"];
     const lines = data.trials.id.map((id, i) =>
-      [id, data.trials.state[i], data.trials.value[i], data.creditOf(id), ...data.names.map((_, j) => data.setting(j, id)), data.trials.error[id],
+      [id, data.trials.state[i], ...told(id), ...kept.map(() => feasible(data, id)), data.creditOf(id), ...data.names.map((_, j) => data.setting(j, id)), data.trials.error[id],
         data.trials.dropped[id] ? "dropped" : "", data.trials.note[id], (data.trials.tags[id] || []).join(" ")].map(quote).join(","));
     return [head.map(quote).join(","), ...lines].join("\r\n") + "\r\n";
   }
 
+  // What was measured by name, where metrics have names.
+  function named(data, id) {
+    if (data.metrics === null) return {};
+    const values = data.metrics.names.map((name) => [name, data.measured(name, id)]).filter(([, value]) => value !== null);
+    return { values: Object.fromEntries(values), ...(data.bounded ? { feasible: data.state(id) === "complete" ? data.feasible(id) : null } : {}) };
+  }
+
   function plainJson(data) {
     return JSON.stringify(data.trials.id.map((id, i) => ({
-      id, state: data.trials.state[i], value: data.trials.value[i], credit: data.creditOf(id), params: Object.fromEntries(data.params(id)),
+      id, state: data.trials.state[i], value: data.trials.value[i], ...named(data, id), credit: data.creditOf(id), params: Object.fromEntries(data.params(id)),
       error: data.trials.error[id] || null, dropped: Boolean(data.trials.dropped[id]), note: data.trials.note[id] || null, tags: data.trials.tags[id] || [],
     })), null, 1);
   }

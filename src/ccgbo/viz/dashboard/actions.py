@@ -1,7 +1,8 @@
 """What is done by hand in the page: each is one call of Study, as from Python and the command line.
 
 POST /api/ask       {study, n?, fixed?}
-POST /api/tell      {study, trial, value, standard_error?, params?, note?, tags?}: params are the settings really used
+POST /api/tell      {study, trial, value, standard_error?, params?, note?, tags?}: params are the settings really used,
+                    value and standard_error where metrics have names are objects by their names
                     {study, params, value, ...}: a point evaluated elsewhere
 POST /api/fail      {study, trial, reason?, params?, note?, tags?}
 POST /api/amend     {study, trial, value? or failed?, standard_error?, reason?, params?, note?, tags?}
@@ -61,6 +62,8 @@ def ask(study: Study, given: Given) -> dict[str, Any]:
 
 def tell(study: Study, given: Given) -> dict[str, Any]:
     value, params, said = outcome(given), table(given, "params"), _said(given)
+    if isinstance(value, dict) and all(one is None for one in value.values()):
+        raise Refused("value must have a metric that was measured; a trial without any is told as failed.")
     if "trial" not in given and params is not None:
         return _done(study, study.tell(params, value, **said))
     return _done(study, study.tell(trial_id(given), value, params=params or None, **said))
@@ -127,7 +130,7 @@ def _said(given: Given) -> dict[str, Any]:
 def _done(study: Study, trial: Trial) -> dict[str, Any]:
     """A trial as it is now; ``outside`` says why it is no point of the space, if it is none."""
     outside = study.space.outside(trial.params)
-    return {"trial": trial.id, "state": trial.state, "value": trial.value, "outside": outside}
+    return {"trial": trial.id, "state": trial.state, "value": trial.value, "values": trial.values, "outside": outside}
 
 
 # -- the space

@@ -118,7 +118,7 @@ def analyse(path: Place, name: str, known: dict[str, Any]) -> Iterator[dict[str,
     try:
         with Study(path, name=name) as study:
             optimizer = study.optimizer()
-        space = zlib.crc32(repr(optimizer.space).encode("utf-8", "surrogatepass"))
+        space = zlib.crc32(repr((optimizer.space, optimizer.metrics)).encode("utf-8", "surrogatepass"))
         kept = known if known.get("space", space) == space else {}  # of another space nothing can be shown in this one
         for stage in analysis_stages(optimizer):
             yield stage if "message" in stage else kept | stage | {"space": space}

@@ -24,7 +24,8 @@ from ccgbo.space import Space
 from ccgbo.storage import Address, Place, StudyInfo, list_studies
 from ccgbo.study import Study
 from ccgbo.viz.dashboard.analyst import Analyst
-from ccgbo.viz.payload import improvements, reproduction, study_payload, to_json
+from ccgbo.viz.payload import improvements, study_payload, to_json
+from ccgbo.viz.reproduction import reproduction
 
 PAUSE_PER_ANALYSIS = 2.0  # seconds without one for each second that an analysis took: the study's own work is first
 TRUSTED = 1.0  # seconds for which a state that did not change is believed: clocks of file systems tick slowly
@@ -57,6 +58,7 @@ class Follower:
         self._trials: dict[int, Trial] = {}
         self._log: list[Event] = []
         self.space: Space = self._study.space
+        self._metrics = self._study.metrics
         self._start()
         self._busy, self._not_before = False, 0.0
 
@@ -80,12 +82,12 @@ class Follower:
             self._state, self._looked = state, time.monotonic()
             # unchanged trials are the same objects: this compares pointers
             new = [t for t in trials if self._trials.get(t.id) is not t]
-            moved = self._study.space != self.space
+            moved = self._study.space != self.space or self._study.metrics != self._metrics
             if not (new or moved) and len(trials) == len(self._trials) and self._revision:
                 return
             self._trials = {t.id: t for t in trials}
             if moved or not self._changed.keys() <= self._trials.keys():
-                self.space, new = self._study.space, list(trials)
+                self.space, self._metrics, new = self._study.space, self._study.metrics, list(trials)
                 self._start()
             self._log = self._study.log()  # who changes something by hand changes a trial or the space
             self._revision += 1
@@ -113,8 +115,8 @@ class Follower:
     def _payload(self, known: int) -> dict[str, Any]:
         trials = list(self._trials.values())
         changed = trials if not known else [t for t in trials if self._changed[t.id] > known]
-        direction, times = self._study.direction, self._study.times()
-        payload = study_payload(self.name, self.space, direction, trials, show=changed, times=times, log=self._log)
+        metrics, times = self._metrics, self._study.times()
+        payload = study_payload(self.name, self.space, metrics, trials, show=changed, times=times, log=self._log)
         since = self._version(known) if known else None
         return payload | {"revision": self._version(self._revision), "since": since}
 
@@ -125,14 +127,15 @@ class Follower:
     def improvements(self) -> dict[str, Any]:
         """The best value so far, where it changed: after how many evaluations, and to what."""
         with self._lock:
-            steps = improvements(self._trials.values(), self._study.direction)
+            steps = improvements(self._trials.values(), self._metrics)
             n = sum(t.in_model for t in self._trials.values())
-        return {"name": self.name, "direction": self._study.direction, "n": n, "steps": steps}
+        named = None if self._metrics.plain else self._metrics.to_dict()
+        return {"name": self.name, "direction": self._metrics.direction, "metrics": named, "n": n, "steps": steps}
 
     def reproduction(self, file: str) -> dict[str, Any]:
         """How to make it again, from the file of that name."""
         study = self._study
-        return reproduction(self.space, study.direction, study.settings, study.name, file)
+        return reproduction(self.space, self._metrics, study.settings, study.name, file)
 
     # -- the model's part
 

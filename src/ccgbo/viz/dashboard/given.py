@@ -111,18 +111,36 @@ def points(given: Given) -> int:
 
 
 def outcome(given: Given) -> Any:
-    """A value as ``Study.tell`` takes it: a number, readings, or a number with its standard error."""
+    """A value as ``Study.tell`` takes it: a number, readings, a number with its standard error, or those by metric."""
     value, error = given.get("value"), given.get("standard_error")
+    if not isinstance(value, dict):
+        return _measured("value", "standard_error", value, error)
+    errors = {} if error is None else error
+    if not isinstance(errors, dict):
+        raise _refuse("standard_error", "an object where value is one", error)
+    for name in errors:
+        if value.get(name) is None:
+            raise Refused(f"standard_error has {shorten(repr(name), SHOWN)}, of which value tells nothing.")
+    return {name: _metric(name, one, errors.get(name)) for name, one in value.items()}
+
+
+def _metric(name: str, value: Any, error: Any) -> Any:
+    """One metric; None where it was not measured."""
+    of = f"[{shorten(repr(name), SHOWN)}]"
+    return None if value is None else _measured(f"value{of}", f"standard_error{of}", value, error)
+
+
+def _measured(name: str, error_name: str, value: Any, error: Any) -> Any:
     if isinstance(value, list):
         if not value or not all(map(is_number, value)):
-            raise _refuse("value", "a finite number or a list of them", value)
+            raise _refuse(name, "a finite number or a list of them", value)
         if error is not None and len(value) > 1:
-            raise Refused(f"standard_error must be left out where value has {len(value)} readings.")
+            raise Refused(f"{error_name} must be left out where {name} has {len(value)} readings.")
         value = value if len(value) > 1 else value[0]
     elif not is_number(value):
-        raise _refuse("value", "a finite number", value)
+        raise _refuse(name, "a finite number", value)
     if error is None:
         return value
     if not is_number(error) or error < 0:
-        raise _refuse("standard_error", "a finite number >= 0", error)
+        raise _refuse(error_name, "a finite number >= 0", error)
     return (value, error)
