@@ -13,6 +13,7 @@ import click
 
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.cli.table import table
+from ccgbo.cli.values import Noise
 from ccgbo.engine.settings import PRESETS
 from ccgbo.space import load_space
 from ccgbo.storage import Place, delete_study, list_studies, place_at
@@ -41,6 +42,7 @@ def study_arguments(command: F) -> F:
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Settings to start from.  [default: default]")
 @click.option("--acquisition", type=click.Choice(sorted(ACQUISITIONS)), help="Instead of the preset's.")
 @click.option("--n-initial", type=click.IntRange(min=1), help="Points of the initial design.")
+@click.option("--noise", type=Noise(), help="Of an evaluation, its standard deviation.  [default: unknown]")
 @click.option("--seed", type=click.IntRange(min=0), help="For runs that can be repeated.")
 def init(file: Place, space_file: Path, name: str | None, minimize: bool, **options: Any) -> None:
     """Create a study in FILE.

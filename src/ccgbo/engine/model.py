@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
+from ccgbo.engine import noise as known_noise
 from ccgbo.engine.history import Data
 from ccgbo.engine.settings import Settings
 from ccgbo.log import report_once
@@ -156,14 +157,21 @@ def build_model(
     *,
     refit: bool | None = None,
 ) -> Model:
-    """The posterior of all observations by the surrogate of the settings, see ``Surrogate``."""
-    return get_surrogate(settings.surrogate).build(data, choices, settings, last, state, refit=refit)
+    """The posterior of all observations by the surrogate of the settings, see ``Surrogate``.
+
+    Where evaluations are exact the means at the observations are their values: no model knows better.
+    """
+    data = known_noise.with_known(data, settings.noise)
+    model = get_surrogate(settings.surrogate).build(data, choices, settings, last, state, refit=refit)
+    if not known_noise.is_exact(settings.noise, data):
+        return model
+    return replace(model, mean=model.outcome.forward(data.values[model.rows]))
 
 
 def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
     """The posterior with hyperparameters that are learned now."""
     rows = _rows(data.values, settings.tuning.max_points)
-    _, y, noise = _standardised(data, rows, settings)
+    transform, y, noise = _standardised(data, rows, settings)
     subset = _subsample_by_value(y, settings.tuning.fit_points)
     result = fit(
         data.F[rows[subset]],
@@ -172,6 +180,7 @@ def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | Non
         settings.tuning,
         choices=choices,
         given_noise=None if noise is None else noise[subset],
+        known_noise=known_noise.standardised(settings.noise, transform, y),
         start=None if state is None else np.array(state.theta),
     )
     fitted = FitState(tuple(result.theta.tolist()), len(data.values), _checksum(data))

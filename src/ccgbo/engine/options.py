@@ -43,6 +43,9 @@ class SettingsOptions(TypedDict, total=False):
     ("kriging_believer")."""
     allow_repeats: bool | None
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
+    noise: Literal["unknown", "none"] | float | None
+    """What is known of the noise of an evaluation: nothing ("unknown": it is learned), that there is none ("none"), or
+    its standard deviation, a number in the units of the values."""
     prior_strength: float | None
     """Weight of a user's prior over the optimum, which fades with the iterations."""
     adapt: bool | None

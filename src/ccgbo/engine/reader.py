@@ -17,6 +17,7 @@ from ccgbo.engine.history import Data, History
 from ccgbo.engine.influence import influence, members_of
 from ccgbo.engine.initial import InitialDesign
 from ccgbo.engine.model import FitState, Model, best_row, build_model
+from ccgbo.engine.noise import is_exact
 from ccgbo.engine.proposal import State, question
 from ccgbo.engine.reasons import reasons_for, reasons_for_next
 from ccgbo.engine.search import Excluded
@@ -122,12 +123,18 @@ class OptimizerReader(BestTrial):
     def recommend(self) -> Recommendation:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
 
-        Points beyond the bounds of the space count only where no other was evaluated.
+        With ``noise="none"`` it is the point with the best value. Points beyond the bounds of the space count only
+        where no other was evaluated.
         """
         with blas_threads(self._threads):
             model = self._posterior(commit=False)
-        i = best_row(model.mean, self._history.data().U[model.rows])
+        data = self._history.data()[model.rows]
+        exact = is_exact(self.settings.noise, data)
+        i = best_row(data.values if exact else model.mean, data.U)
         trial = self._history.observed(model.rows[i])
+        if exact:
+            best = self._history.sign * float(data.values[i]) + 0.0  # no -0.0
+            return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=best, std=0.0)
         m, s = in_user_units(model, model.mean[i], model.std[i], self._history.sign)
         return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=m, std=s)
 

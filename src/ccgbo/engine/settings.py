@@ -78,6 +78,9 @@ class Settings(Validated):
     ("kriging_believer")."""
     allow_repeats: bool = False
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
+    noise: Literal["unknown", "none"] | Annotated[float, AtLeast(0)] = "unknown"
+    """What is known of the noise of an evaluation: nothing ("unknown": it is learned), that there is none ("none"), or
+    its standard deviation, a number in the units of the values."""
     prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
     """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
     adapt: bool = True
@@ -163,6 +166,7 @@ PAPER = Settings(
     ),
     pending="fantasy",  # the paper evaluates one point at a time
     allow_repeats=False,
+    noise="unknown",
     prior_strength=10.0,  # of no effect without a prior
     adapt=False,
     tuning=EngineTuning(

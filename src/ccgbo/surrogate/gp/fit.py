@@ -88,10 +88,13 @@ def fit(
     *,
     choices: Choices = (),  # columns of choices
     given_noise: Array | None = None,  # (n,) known variances, NaN where the noise is learned
+    known_noise: float | None = None,  # variance of every other observation, None where it is learned
     start: Array | None = None,  # theta of the last fit
 ) -> FitResult:
     """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
-    energy = NegLogPosterior(X, y, settings, choices, given_noise, learn_signal=tuning.learn_signal)
+    energy = NegLogPosterior(
+        X, y, settings, choices, given_noise, learn_signal=tuning.learn_signal, known_noise=known_noise
+    )
     if start is not None and len(start) != len(energy.bounds):
         start = None  # from before there was a trend
     fresh = default_theta(energy, settings, start)
@@ -149,6 +152,7 @@ class NegLogPosterior:
         given_noise: Array | None = None,
         *,
         learn_signal: bool = True,
+        known_noise: float | None = None,
     ) -> None:
         self.y, self.settings, self.p = y, settings, X.shape[1]
         self.kernel: Kernel = get_kernel(settings.kernel, choices)
@@ -168,7 +172,8 @@ class NegLogPosterior:
         self.P = None if self.trend_prior is None else basis(X)
         trend = [] if self.trend_prior is None else [_from_least(LOG_TREND, self.trend_prior)]
         lengthscale = _from_least(LOG_LENGTHSCALE, settings.lengthscale_prior)
-        noise = _from_least(LOG_NOISE, settings.noise_prior)
+        known = None if known_noise is None else math.log(known_noise)
+        noise = _from_least(LOG_NOISE, settings.noise_prior) if known is None else (known, known)
         self.bounds = np.array([lengthscale] * self.p + [signal, noise, *trend])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
