@@ -15,8 +15,9 @@ ORDER = [
     "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
-    "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "noise", "model",
-    "state", "proposal", "explain", "influence", "reasons", "stopping", "diagnostics", "reader", "editor", "optimizer",
+    "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "noise", "stacking",
+    "model", "state", "proposal", "explain", "influence", "reasons", "stopping", "diagnostics", "reader", "editor",
+    "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

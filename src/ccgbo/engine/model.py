@@ -23,6 +23,7 @@ from ccgbo.arrays import Array
 from ccgbo.engine import noise as known_noise
 from ccgbo.engine.history import Data
 from ccgbo.engine.settings import Settings
+from ccgbo.engine.stacking import Stacked
 from ccgbo.log import report_once
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Choices
@@ -144,7 +145,7 @@ class RandomForest:
 
 def get_surrogate(surrogate: Any) -> Surrogate:
     """A surrogate by its name, or an object of one's own as it is."""
-    named: dict[Any, Surrogate] = {"gp": ExactGP(), "forest": RandomForest()}
+    named: dict[Any, Surrogate] = {"gp": ExactGP(), "forest": RandomForest(), "stacked": Stacked(ExactGP())}
     return named[surrogate] if isinstance(surrogate, str) else surrogate
 
 
@@ -191,7 +192,10 @@ def _with_theta(data: Data, choices: Choices, settings: Settings, state: FitStat
     """The posterior of observations that are factorised together."""
     rows = _rows(data.values, settings.tuning.max_points)
     transform, y, noise = _standardised(data, rows, settings)
-    kernel, hyper = get_kernel(settings.fit.kernel, choices), hyper_of(np.array(state.theta), data.F.shape[1])
+    kernel, hyper = (
+        get_kernel(settings.fit.kernel, choices),
+        hyper_of(np.array(state.theta), data.F.shape[1], settings.fit.relevance),
+    )
     gp = GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=settings.tuning.n_features)
     return Model(gp, rows, transform, state, *gp.at_observations(), data=data)
 

@@ -30,7 +30,8 @@ class SettingsOptions(TypedDict, total=False):
     outcome_transform: Literal["robust", "standardize"] | None
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Any
-    """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
+    """The model of the objective: "gp", "stacked" (several fits of it), "forest" (needs scikit-learn), or an object
+    that builds its own posterior."""
     fit: FitSettings | Mapping[str, Any] | None
     """How the surrogate is fitted; a mapping changes single fields of the preset's."""
     acquisition: str | Acquisition | Schedule | None

@@ -24,20 +24,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Choices, layout_of, mismatch, squared_distances
-from ccgbo.surrogate.gp.cross import NOISE_FLOOR, Hyper
+from ccgbo.surrogate.gp.cross import NOISE_FLOOR, Hyper, relevance_noise
 from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
 from ccgbo.surrogate.gp.linalg import cholesky, inverse_lower, solve, symmetric_times
 from ccgbo.surrogate.gp.priors import LENGTHSCALES, NOISE, SIGNAL, TREND, LengthscalePrior, VariancePrior
 from ccgbo.surrogate.gp.trend import basis
 from ccgbo.tuning import EngineTuning
-from ccgbo.validation import Validated
+from ccgbo.validation import AtLeast, AtMost, Validated
 
 LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 LOG_SIGNAL = (math.log(1e-3), math.log(1e3))
@@ -63,6 +63,9 @@ class FitSettings(Validated):
     """Prior on the variance of the process; None is flat."""
     trend_prior: VariancePrior | None = TREND
     """Prior on the variance of a quadratic trend under the process; None, or a categorical in the space: no trend."""
+    relevance: Annotated[float, AtLeast(0), AtMost(100)] = 0.0
+    """Extra noise of an observation for each unit that its standardised value is below the best: what is far below the
+    optimum then constrains the model less. 0 is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,12 @@ class FitResult:
     energy: float  # negative log posterior, per observation
 
 
-def hyper_of(theta: Array, p: int) -> Hyper:
+def hyper_of(theta: Array, p: int, relevance: float = 0.0) -> Hyper:
     """Hyperparameters of a model of p feature columns from theta."""
     values = np.exp(theta)
-    signal, noise, *trend = values[p:].tolist()
-    return Hyper(lengthscales=values[:p], signal=signal, noise=noise, trend=trend[0] if trend else 0.0)
+    signal, noise, *rest = values[p:].tolist()
+    trend = rest[0] if rest else 0.0
+    return Hyper(lengthscales=values[:p], signal=signal, noise=noise, trend=trend, relevance=relevance)
 
 
 def fit(
@@ -164,6 +168,8 @@ class NegLogPosterior:
         self.given = (
             np.zeros(len(y)) if given_noise is None else np.where(unknown, 0.0, np.maximum(given_noise, NOISE_FLOOR))
         )
+        if settings.relevance:
+            self.given = self.given + relevance_noise(settings.relevance, y, float(y.max()))
         self.choice = np.isin(np.arange(self.p), [column for column, _ in choices])  # (p,)
         self.ones = np.ones((len(y), 1))
         signal = _from_least(LOG_SIGNAL, settings.signal_prior) if learn_signal else (0.0, 0.0)
