@@ -16,8 +16,9 @@ ORDER = [
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "moves", "search", "settings", "options", "settings_io", "metric_settings", "initial",
-    "history", "table", "model", "models", "state", "goals", "step", "metric_aim", "proposal", "batch", "explain",
-    "recommend", "influence", "reasons", "stopping", "diagnostics", "core", "reader", "editor", "optimizer",
+    "history", "table", "noise", "stacking", "model", "models", "state", "goals", "step", "metric_aim", "proposal",
+    "batch", "explain", "recommend", "influence", "reasons", "stopping", "diagnostics", "core", "reader", "editor",
+    "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

@@ -114,6 +114,7 @@ def test_what_cannot_be_told_is_refused_by_name_and_changes_nothing(value: Any, 
         ),
         ({**TWO, "acquisition": "logei"}, "acquisition must be 'ehvi', 'scalarized'"),
         ({"acquisition": "ehvi"}, "acquisition must be one for a single objective"),
+        ({**TWO, "noise": 0.1}, "noise must be 'unknown' or 'none' where several things are measured"),
         ({**BOUND, "credit": {"field": "smooth"}}, "field must be 'knn' or 'knn-scaled' for named metrics"),
     ],
 )

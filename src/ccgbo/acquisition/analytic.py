@@ -17,6 +17,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
+from ccgbo.acquisition.averaged import averaged
 from ccgbo.acquisition.base import Codomain, Context
 from ccgbo.arrays import Array
 from ccgbo.surrogate.base import Posterior
@@ -58,6 +59,7 @@ class UCB(Validated):
     needs_optima: ClassVar[bool] = False
     trades_mean: ClassVar[bool] = True
 
+    @averaged
     def bind(self, context: Context) -> MeanStdScore:
         def function(mean: Array, std: Array) -> tuple[Array, Array, Array]:
             return mean + self.beta * std, np.ones_like(mean), np.full_like(std, self.beta)
@@ -72,6 +74,7 @@ class EI:
     codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = False
 
+    @averaged
     def bind(self, context: Context) -> MeanStdScore:
         def function(mean: Array, std: Array) -> tuple[Array, Array, Array]:
             u = (mean - context.incumbent) / std
@@ -87,6 +90,7 @@ class LogEI:
     codomain: ClassVar[Codomain] = "log"
     needs_optima: ClassVar[bool] = False
 
+    @averaged
     def bind(self, context: Context) -> MeanStdScore:
         def function(mean: Array, std: Array) -> tuple[Array, Array, Array]:
             u = (mean - context.incumbent) / std

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ccgbo.acquisition.analytic import MeanStdScore
+from ccgbo.acquisition.averaged import averaged
 from ccgbo.acquisition.base import Codomain, Context
 from ccgbo.arrays import Array
 from ccgbo.errors import SettingError
@@ -49,6 +50,7 @@ class MES:
     codomain: ClassVar[Codomain] = "nonnegative"
     needs_optima: ClassVar[bool] = True
 
+    @averaged
     def bind(self, context: Context) -> MeanStdScore:
         maxima = _optima(context).maxima
 
@@ -71,6 +73,7 @@ class JES:
     needs_optima: ClassVar[bool] = True
     needs_joint: ClassVar[bool] = True  # predictions at several points together
 
+    @averaged
     def bind(self, context: Context) -> JointEntropyScore:
         return JointEntropyScore.build(context.posterior, _optima(context))
 

@@ -14,6 +14,7 @@ import click
 from ccgbo.acquisition import ACQUISITIONS
 from ccgbo.cli.metrics import bounds_of, goal_options, goal_words, objectives_of
 from ccgbo.cli.table import table
+from ccgbo.cli.values import Noise
 from ccgbo.engine.settings import PRESETS
 from ccgbo.metrics import Metrics
 from ccgbo.space import load_space
@@ -44,6 +45,7 @@ def study_arguments(command: F) -> F:
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Settings to start from.  [default: default]")
 @click.option("--acquisition", type=click.Choice(sorted(ACQUISITIONS)), help="Instead of the preset's.")
 @click.option("--n-initial", type=click.IntRange(min=1), help="Points of the initial design.")
+@click.option("--noise", type=Noise(), help="Of an evaluation, its standard deviation.  [default: unknown]")
 @click.option("--seed", type=click.IntRange(min=0), help="For runs that can be repeated.")
 def init(
     file: Place,

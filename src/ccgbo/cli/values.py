@@ -14,8 +14,9 @@ from ccgbo.study.cells import read_text
 
 if TYPE_CHECKING:
     FloatType = click.ParamType[float]
+    NoiseType = click.ParamType[str | float]
 else:
-    FloatType = click.ParamType  # generic only in newer versions
+    FloatType = NoiseType = click.ParamType  # generic only in newer versions
 
 
 ASSIGNMENT = "NAME=VALUE"
@@ -46,6 +47,20 @@ def _called(param: click.Parameter | None) -> str:
     if isinstance(param, click.Option):
         return str(param.opts[0])
     return "the number" if param is None else str(param.name).upper()
+
+
+class Noise(NoiseType):
+    """What is known of the noise of an evaluation: a word of ``Settings.noise``, or a number."""
+
+    name = "unknown|none|float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
+        if value in ("unknown", "none"):
+            return str(value)
+        try:
+            return number_of(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is neither 'unknown' nor 'none' nor a standard deviation.", param, ctx)
 
 
 class Duration(FloatType):

@@ -24,6 +24,9 @@ def suited_to_metrics(settings: Settings, metrics: Metrics, given: Collection[st
     if metrics.simple:
         _refuse(settings.acquisition, several=False)
         return settings
+    if isinstance(settings.noise, float):
+        rule = "'unknown' or 'none' where several things are measured: tell noise_variance= by their names"
+        raise SettingError(f"noise must be {rule}, got {settings.noise!r}.")
     if settings.credit.field == "smooth":
         raise SettingError("CreditSettings.field must be 'knn' or 'knn-scaled' for named metrics, got 'smooth'.")
     preset = "acquisition" not in given and settings.acquisition in (default_acquisition(), MANY.acquisition)

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
+from ccgbo.engine import noise as known_noise
 from ccgbo.engine.history import Data
 from ccgbo.engine.settings import Settings
+from ccgbo.engine.stacking import Stacked
 from ccgbo.log import report_once
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.distance import Choices
@@ -143,7 +145,7 @@ class RandomForest:
 
 def get_surrogate(surrogate: Any) -> Surrogate:
     """A surrogate by its name, or an object of one's own as it is."""
-    named: dict[Any, Surrogate] = {"gp": ExactGP(), "forest": RandomForest()}
+    named: dict[Any, Surrogate] = {"gp": ExactGP(), "forest": RandomForest(), "stacked": Stacked(ExactGP())}
     return named[surrogate] if isinstance(surrogate, str) else surrogate
 
 
@@ -156,14 +158,21 @@ def build_model(
     *,
     refit: bool | None = None,
 ) -> Model:
-    """The posterior of all observations by the surrogate of the settings, see ``Surrogate``."""
-    return get_surrogate(settings.surrogate).build(data, choices, settings, last, state, refit=refit)
+    """The posterior of all observations by the surrogate of the settings, see ``Surrogate``.
+
+    Where evaluations are exact the means at the observations are their values: no model knows better.
+    """
+    data = known_noise.with_known(data, settings.noise)
+    model = get_surrogate(settings.surrogate).build(data, choices, settings, last, state, refit=refit)
+    if not known_noise.is_exact(settings.noise, data):
+        return model
+    return replace(model, mean=model.outcome.forward(data.values[model.rows]))
 
 
 def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
     """The posterior with hyperparameters that are learned now."""
     rows = _rows(data.values, settings.tuning.max_points)
-    _, y, noise = _standardised(data, rows, settings)
+    transform, y, noise = _standardised(data, rows, settings)
     subset = _subsample_by_value(y, settings.tuning.fit_points)
     result = fit(
         data.F[rows[subset]],
@@ -172,6 +181,7 @@ def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | Non
         settings.tuning,
         choices=choices,
         given_noise=None if noise is None else noise[subset],
+        known_noise=known_noise.standardised(settings.noise, transform, y),
         start=None if state is None else np.array(state.theta),
     )
     fitted = FitState(tuple(result.theta.tolist()), len(data.values), _checksum(data))
@@ -182,7 +192,10 @@ def _with_theta(data: Data, choices: Choices, settings: Settings, state: FitStat
     """The posterior of observations that are factorised together."""
     rows = _rows(data.values, settings.tuning.max_points)
     transform, y, noise = _standardised(data, rows, settings)
-    kernel, hyper = get_kernel(settings.fit.kernel, choices), hyper_of(np.array(state.theta), data.F.shape[1])
+    kernel, hyper = (
+        get_kernel(settings.fit.kernel, choices),
+        hyper_of(np.array(state.theta), data.F.shape[1], settings.fit.relevance),
+    )
     gp = GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=settings.tuning.n_features)
     return Model(gp, rows, transform, state, *gp.at_observations(), data=data)
 

@@ -31,7 +31,8 @@ class SettingsOptions(TypedDict, total=False):
     outcome_transform: Literal["robust", "standardize"] | None
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Any
-    """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
+    """The model of the objective: "gp", "stacked" (several fits of it), "forest" (needs scikit-learn), or an object
+    that builds its own posterior."""
     fit: FitSettings | Mapping[str, Any] | None
     """How the surrogate is fitted; a mapping changes single fields of the preset's."""
     acquisition: str | Acquisition | Schedule | None
@@ -44,6 +45,9 @@ class SettingsOptions(TypedDict, total=False):
     ("kriging_believer")."""
     allow_repeats: bool | None
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
+    noise: Literal["unknown", "none"] | float | None
+    """What is known of the noise of an evaluation: nothing ("unknown": it is learned), that there is none ("none"), or
+    its standard deviation, a number in the units of the values."""
     prior_strength: float | None
     """Weight of a user's prior over the optimum, which fades with the iterations."""
     adapt: bool | None

@@ -93,7 +93,8 @@ class OptimizerReader(OptimizerCore):
     def recommend(self, aspiration: Mapping[str, float] | None = None) -> Recommended:
         """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
 
-        Points beyond the bounds of the space count only where no other was evaluated. With outcome constraints, of the
+        With ``noise="none"`` it is the point with the best value. Points beyond the bounds of the space count only
+        where no other was evaluated. With outcome constraints, of the
         points that keep them by the model, or the one that is likeliest to. Of several objectives a few points that
         span the front.
 

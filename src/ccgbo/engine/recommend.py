@@ -14,6 +14,7 @@ from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.goals import Goals
 from ccgbo.engine.history import History
 from ccgbo.engine.model import best_row
+from ccgbo.engine.noise import is_exact
 from ccgbo.engine.step import State
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.metrics import Metrics
@@ -29,9 +30,12 @@ def recommend(state: State, history: History, aspiration: Any = None) -> Recomme
     if aspiration is not None and (goals is None or not goals.metrics.several):
         raise SettingError(f"aspiration is for several objectives, and there is one; got {aspiration!r}.")
     if goals is None:
-        model = state.model
-        i = best_row(model.mean, state.observed)
+        model, data = state.model, history.data()[state.model.rows]
+        exact = is_exact(state.settings.noise, data)
+        i = best_row(data.values if exact else model.mean, data.U)
         mean, std = in_user_units(model, model.mean[i], model.std[i], history.sign)
+        if exact:
+            mean, std = history.sign * float(data.values[i]) + 0.0, 0.0  # no -0.0
         trial = history.observed(model.rows[i])
         return Recommendation(trial_id=trial.id, params=dict(trial.params), mean=mean, std=std)
     if not goals.metrics.several:

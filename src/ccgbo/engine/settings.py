@@ -36,7 +36,7 @@ from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_ou
 FULL_CREDIT: dict[str, Any] = {"strength": 1.0, "tau": 20.0}
 MODERATE_CREDIT: dict[str, Any] = {"strength": 0.5, "tau": 5.0}
 FEW = 20  # parameters up to which the default preset is what the settings classes have
-SURROGATES = ("gp", "forest")
+SURROGATES = ("gp", "forest", "stacked")
 IS_SURROGATE = Like(
     f"one of {list(SURROGATES)}, or a surrogate: an object with .build",
     lambda thing: (
@@ -66,7 +66,8 @@ class Settings(Validated):
     outcome_transform: Literal["robust", "standardize"] = "robust"
     """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
     surrogate: Annotated[Any, IS_SURROGATE] = "gp"
-    """The model of the objective: "gp", "forest" (needs scikit-learn), or an object that builds its own posterior."""
+    """The model of the objective: "gp", "stacked" (several fits of it), "forest" (needs scikit-learn), or an object
+    that builds its own posterior."""
     fit: FitSettings = field(default_factory=FitSettings)
     """How the surrogate is fitted."""
     acquisition: Annotated[Acquisition | Schedule, SCHEDULED] = field(default_factory=default_acquisition)
@@ -78,6 +79,9 @@ class Settings(Validated):
     ("kriging_believer")."""
     allow_repeats: bool = False
     """Whether an evaluated point may be suggested again, for noisy objectives on a grid."""
+    noise: Literal["unknown", "none"] | Annotated[float, AtLeast(0)] = "unknown"
+    """What is known of the noise of an evaluation: nothing ("unknown": it is learned), that there is none ("none"), or
+    its standard deviation, a number in the units of the values."""
     prior_strength: Annotated[float, AtLeast(0), AtMost(1_000_000)] = 10.0
     """Weight of a user's prior over the optimum, which fades with the iterations. beta of piBO."""
     adapt: bool = True
@@ -149,6 +153,7 @@ PAPER = Settings(
         noise_prior=None,
         signal_prior=None,
         trend_prior=None,
+        relevance=0.0,
     ),
     acquisition=UCB(beta=2.576),
     credit=CreditSettings(
@@ -163,6 +168,7 @@ PAPER = Settings(
     ),
     pending="fantasy",  # the paper evaluates one point at a time
     allow_repeats=False,
+    noise="unknown",
     prior_strength=10.0,  # of no effect without a prior
     adapt=False,
     tuning=EngineTuning(

@@ -10,6 +10,7 @@
     choosing    27 problems on which the default preset was chosen; the five synthetic tasks of the paper are among them
     reporting   15 problems on which no setting was chosen, to report the default on: three tasks of the paper, tuning
                 of real models, engineering formulas
+    fresh       16 problems on which nothing is ever chosen: neither in a set above nor looked at when one was made
     dimension   four families in 1, 2, 5, 10 and 20 dimensions, on which no setting was chosen
     numbers     choosing and reporting without their mixed problems
     mixed       those of the two that have categoricals
@@ -34,6 +35,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ccgbo.bench.problems import (
+    bbob,
     engineering,
     gp_draw,
     lasso,
@@ -44,7 +46,9 @@ from ccgbo.bench.problems import (
     robot,
     rover,
     shifted,
+    simulations,
     synthetic,
+    tables,
     tuning,
     uneven,
 )
@@ -91,6 +95,7 @@ GROUPS: Mapping[str, Mapping[str, Factory]] = MappingProxyType(
         "embedded": synthetic.EMBEDDED,
         "choosing": _CHOOSING,
         "reporting": _REPORTING,
+        "fresh": {**bbob.FRESH, **tables.FRESH, **simulations.FRESH},
         "dimension": synthetic.DIMENSION,
         "numbers": {name: make for name, make in {**_CHOOSING, **_REPORTING}.items() if name not in _MIXED},
         "mixed": _MIXED,

@@ -1,9 +1,10 @@
 """Best values known of the problems in many dimensions whose optimum no formula gives, and where.
 
 ``best_known.json`` holds for each problem the best value that ``python benchmarks/best_known.py`` found and the point,
-in the unit cube: 60,000 evaluations for the rover, 6,200 for the swimmer, 2,600 for the lander, 400 for the hopper, and
-for the lasso slopes, which no method of the benchmark has. The hopper's is the weakest of them. Another version of
-MuJoCo, Box2D or scikit-learn may move the values a little. A regret below 0 means that a better point was found.
+in the unit cube: 60,000 evaluations for the rover, 6,200 for the swimmer, 4,200 for each of the small simulations,
+2,600 for the lander, 400 for the hopper, and for the lasso slopes, which no method of the benchmark has. The hopper's
+is the weakest of them. Another version of MuJoCo, Box2D or scikit-learn may move the values a little. A regret below 0
+means that a better point was found.
 """
 
 from __future__ import annotations

@@ -28,12 +28,24 @@ class Hyper:
     signal: float  # prior variance of the stationary part
     noise: float  # variance of the observation noise that is learned
     trend: float = 0.0  # prior variance of the quadratic trend, 0 for none
+    relevance: float = 0.0  # extra standard deviation for each unit below the best, 0 for none
 
     def noise_of(self, n: int, given: Array | None) -> Array:  # (n,)
         """The noise variance of n observations, of which ``given`` (NaN where unknown) knows some."""
         if given is None:
             return np.full(n, self.noise)
         return np.where(np.isnan(given), self.noise, np.maximum(given, NOISE_FLOOR))
+
+    def noise_at(self, y: Array, known: Array, given: Array | None) -> Array:  # (n,), (q,) -> (n,)
+        """The same with what relevance adds to the noise of y, whose best is that of the known values."""
+        noise = self.noise_of(len(y), given)
+        return noise + relevance_noise(self.relevance, y, float(known.max())) if self.relevance else noise
+
+
+def relevance_noise(relevance: float, y: Array, best: float) -> Array:  # (n,) -> (n,)
+    """(relevance * gap to the best)^2: the variance by which low values constrain the model less."""
+    noise: Array = (relevance * np.maximum(best - y, 0.0)) ** 2
+    return noise
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,20 +24,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ccgbo.arrays import Array
 from ccgbo.surrogate.distance import Choices, layout_of, mismatch, squared_distances
-from ccgbo.surrogate.gp.cross import NOISE_FLOOR, Hyper
+from ccgbo.surrogate.gp.cross import NOISE_FLOOR, Hyper, relevance_noise
 from ccgbo.surrogate.gp.kernels import Kernel, get_kernel
 from ccgbo.surrogate.gp.linalg import cholesky, inverse_lower, solve, symmetric_times
 from ccgbo.surrogate.gp.priors import LENGTHSCALES, NOISE, SIGNAL, TREND, LengthscalePrior, VariancePrior
 from ccgbo.surrogate.gp.trend import basis
 from ccgbo.tuning import EngineTuning
-from ccgbo.validation import Validated
+from ccgbo.validation import AtLeast, AtMost, Validated
 
 LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 LOG_SIGNAL = (math.log(1e-3), math.log(1e3))
@@ -63,6 +63,9 @@ class FitSettings(Validated):
     """Prior on the variance of the process; None is flat."""
     trend_prior: VariancePrior | None = TREND
     """Prior on the variance of a quadratic trend under the process; None, or a categorical in the space: no trend."""
+    relevance: Annotated[float, AtLeast(0), AtMost(100)] = 0.0
+    """Extra noise of an observation for each unit that its standardised value is below the best: what is far below the
+    optimum then constrains the model less. 0 is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,12 @@ class FitResult:
     energy: float  # negative log posterior, per observation
 
 
-def hyper_of(theta: Array, p: int) -> Hyper:
+def hyper_of(theta: Array, p: int, relevance: float = 0.0) -> Hyper:
     """Hyperparameters of a model of p feature columns from theta."""
     values = np.exp(theta)
-    signal, noise, *trend = values[p:].tolist()
-    return Hyper(lengthscales=values[:p], signal=signal, noise=noise, trend=trend[0] if trend else 0.0)
+    signal, noise, *rest = values[p:].tolist()
+    trend = rest[0] if rest else 0.0
+    return Hyper(lengthscales=values[:p], signal=signal, noise=noise, trend=trend, relevance=relevance)
 
 
 def fit(
@@ -88,10 +92,13 @@ def fit(
     *,
     choices: Choices = (),  # columns of choices
     given_noise: Array | None = None,  # (n,) known variances, NaN where the noise is learned
+    known_noise: float | None = None,  # variance of every other observation, None where it is learned
     start: Array | None = None,  # theta of the last fit
 ) -> FitResult:
     """The best of the local optima reached from the last fit and, where that start is poor, from the prior."""
-    energy = NegLogPosterior(X, y, settings, choices, given_noise, learn_signal=tuning.learn_signal)
+    energy = NegLogPosterior(
+        X, y, settings, choices, given_noise, learn_signal=tuning.learn_signal, known_noise=known_noise
+    )
     if start is not None and len(start) != len(energy.bounds):
         start = None  # from before there was a trend
     fresh = default_theta(energy, settings, start)
@@ -149,6 +156,7 @@ class NegLogPosterior:
         given_noise: Array | None = None,
         *,
         learn_signal: bool = True,
+        known_noise: float | None = None,
     ) -> None:
         self.y, self.settings, self.p = y, settings, X.shape[1]
         self.kernel: Kernel = get_kernel(settings.kernel, choices)
@@ -160,6 +168,8 @@ class NegLogPosterior:
         self.given = (
             np.zeros(len(y)) if given_noise is None else np.where(unknown, 0.0, np.maximum(given_noise, NOISE_FLOOR))
         )
+        if settings.relevance:
+            self.given = self.given + relevance_noise(settings.relevance, y, float(y.max()))
         self.choice = np.isin(np.arange(self.p), [column for column, _ in choices])  # (p,)
         self.ones = np.ones((len(y), 1))
         signal = _from_least(LOG_SIGNAL, settings.signal_prior) if learn_signal else (0.0, 0.0)
@@ -168,7 +178,8 @@ class NegLogPosterior:
         self.P = None if self.trend_prior is None else basis(X)
         trend = [] if self.trend_prior is None else [_from_least(LOG_TREND, self.trend_prior)]
         lengthscale = _from_least(LOG_LENGTHSCALE, settings.lengthscale_prior)
-        noise = _from_least(LOG_NOISE, settings.noise_prior)
+        known = None if known_noise is None else math.log(known_noise)
+        noise = _from_least(LOG_NOISE, settings.noise_prior) if known is None else (known, known)
         self.bounds = np.array([lengthscale] * self.p + [signal, noise, *trend])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:

@@ -76,7 +76,7 @@ class GP:
     ) -> GP:
         """Condition the prior on data; ``given_noise`` (n,) replaces the learned noise where it is not NaN."""
         sites = CrossCovariance.of(kernel, hyper, X)
-        return cls._factorised(sites, X, y, hyper.noise_of(len(y), given_noise), n_features)
+        return cls._factorised(sites, X, y, hyper.noise_at(y, y, given_noise), n_features)
 
     @classmethod
     def _factorised(
@@ -96,7 +96,7 @@ class GP:
         n, b = len(self.y), len(y)
         if b == 0:
             return self
-        noise = self.hyper.noise_of(b, given_noise)
+        noise = self.hyper.noise_at(y, self.y, given_noise)
         B = solve_lower(self.L, self.cross(X).T)  # (n, b)
         S = self.prior(X, X) - B.T @ B
         S[np.diag_indices_from(S)] += noise
