@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
@@ -120,7 +120,7 @@ class Event:
         return printable(f"{time}  {self.who}  {what}{said}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recommendation:
     """A point to use, in the user's units: the best by posterior mean, or one of a front of several objectives."""
 
@@ -133,6 +133,11 @@ class Recommendation:
     """Posterior mean and standard deviation of every metric, where metrics have names."""
     feasibility: float | None = None
     """The probability that it keeps every outcome constraint; None without constraints."""
+
+    def __repr__(self) -> str:
+        said = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown = [f"{name}={value!r}" for name, value in said.items() if value not in ({}, None)]
+        return f"Recommendation({', '.join(shown)})"
 
 
 Recommended = Recommendation | tuple[Recommendation, ...]

@@ -26,7 +26,7 @@ CONSTRAINED: dict[str, Any] = {
     "title": "A small grid with constraints",
     "kind": "constrained",
     "problems": ["Gramacy2"],
-    "methods": ["default", "default-nocredit", "optuna-tpe", "random"],
+    "methods": ["default", "default-credit", "optuna-tpe", "random"],
     "reference": "random",
     "initial": 4,
     "iterations": 3,
@@ -76,7 +76,7 @@ def test_a_file_says_which_settings_were_in_force_with_these_metrics() -> None:
     records = {kind: load_experiment(kind).record()["methods"] for kind in ("constrained", "pareto")}
     assert records["constrained"]["default"]["settings"]["acquisition"] == "LogEI()"
     assert records["pareto"]["default"]["settings"]["acquisition"] == "EHVI()"
-    assert records["pareto"]["default-nocredit"]["settings"]["credit"]["strength"] == 0.0
+    assert records["pareto"]["default-credit"]["settings"]["credit"]["strength"] == 0.5
     assert records["pareto"]["optuna-gp"]["settings"] is None
 
 

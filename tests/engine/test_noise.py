@@ -13,7 +13,7 @@ import ccgbo
 from ccgbo import Optimizer, SettingError
 from ccgbo.cli import main
 from ccgbo.engine.noise import EXACT_VARIANCE
-from ccgbo.engine.proposal import incumbent
+from ccgbo.engine.step import OneObjective
 from ccgbo.surrogate.gp.posterior import GP
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -70,7 +70,9 @@ def test_a_model_of_exact_evaluations_goes_through_every_value() -> None:
 def test_the_incumbent_of_exact_evaluations_is_the_best_value() -> None:
     opt = told(noise="none")
     state = opt.snapshot()
-    assert state.model.outcome.inverse(np.array([incumbent(state)]))[0] == pytest.approx(opt.best_value, rel=1e-9)
+    assert state.model.outcome.inverse(np.array([OneObjective(state).incumbent()]))[0] == pytest.approx(
+        opt.best_value, rel=1e-9
+    )
 
 
 def test_a_known_standard_deviation_is_taken_in_the_units_of_the_values() -> None:

@@ -1,8 +1,7 @@
 """Methods that are told several metrics of a point: the optimizer, other libraries, random points.
 
     default            the optimizer as it comes
-    default-nocredit   the same with all use of credit removed
-    logei-nocredit     constrained log expected improvement alone (one objective)
+    default-credit     the same with credit, which is off where there are constraints or several objectives
     scalarized         random scalarisation in the place of hypervolume improvement (several objectives)
     optuna-gp, -tpe, -nsga2    Optuna's GPSampler, multivariate TPESampler and NSGAIISampler
     botorch-logei      constrained LogEI on a GP for each metric (one objective)
@@ -142,8 +141,7 @@ METRIC_PEERS: Mapping[str, MetricPeer] = MappingProxyType(
 METRIC_METHODS: Mapping[str, MetricMethod] = MappingProxyType(
     {
         "default": OptimizerMethod(),
-        "default-nocredit": OptimizerMethod(changes={"credit": False}),
-        "logei-nocredit": OptimizerMethod(changes={"acquisition": "logei", "credit": False}),
+        "default-credit": OptimizerMethod(changes={"credit": True}),
         "scalarized": OptimizerMethod(changes={"acquisition": "scalarized"}),
         **METRIC_PEERS,
         "random": RandomMetricMethod(),

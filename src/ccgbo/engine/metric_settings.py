@@ -3,7 +3,7 @@ asks for; what cannot be meant is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from ccgbo.errors import SettingError
 from ccgbo.metrics import Metrics
 
 
-def suited_to_metrics(settings: Settings, metrics: Metrics, given: Collection[str]) -> Settings:
+def suited_to_metrics(settings: Settings, metrics: Metrics, given: Mapping[str, Any]) -> Settings:
     """The settings in force for these metrics; ``given`` are the settings that the user named.
 
     Credit was not worth its time there, for a feasible optimum as for a front, and is off unless it is asked for
@@ -29,9 +29,9 @@ def suited_to_metrics(settings: Settings, metrics: Metrics, given: Collection[st
         raise SettingError(f"noise must be {rule}, got {settings.noise!r}.")
     if settings.credit.field == "smooth":
         raise SettingError("CreditSettings.field must be 'knn' or 'knn-scaled' for named metrics, got 'smooth'.")
-    preset = "acquisition" not in given and settings.acquisition in (default_acquisition(), MANY.acquisition)
+    preset = given.get("acquisition") is None and settings.acquisition in (default_acquisition(), MANY.acquisition)
     if preset and (metrics.several or settings.acquisition == default_acquisition()):
-        credit = _open(settings) if "credit" in given else replace(settings.credit, strength=0.0)
+        credit = _open(settings) if given.get("credit") is not None else replace(settings.credit, strength=0.0)
         return replace(settings, acquisition=EHVI() if metrics.several else LogEI(), credit=credit).in_force()
     _refuse(settings.acquisition, several=metrics.several)
     return settings
@@ -44,7 +44,7 @@ def resuited(settings: Settings, metrics: Metrics) -> Settings:
     """
     if _several(settings.acquisition) != metrics.several:
         settings = replace(settings, acquisition=default_acquisition(), credit=_open(settings)).in_force()
-    return suited_to_metrics(settings, metrics, ())
+    return suited_to_metrics(settings, metrics, {})
 
 
 def _open(settings: Settings) -> CreditSettings:

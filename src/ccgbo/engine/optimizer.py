@@ -91,11 +91,10 @@ class Optimizer(OptimizerEditor):
             direction=direction, objective=objective, objectives=objectives, outcome_constraints=outcome_constraints
         )
         known = as_space(as_space(space, constraint), constraints)
-        settings_given = [name for name, value in settings.items() if value is not None]
         super().__init__(
             known,
             metrics,
-            suited_to_metrics(resolve(preset, known.d, **settings), metrics, settings_given),
+            suited_to_metrics(resolve(preset, known.d, **settings), metrics, settings),
             None if prior is None else UserPrior(known, prior),
             optional_whole_number("threads", threads),
             optional_whole_number("seed", seed, at_least=0),

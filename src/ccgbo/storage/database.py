@@ -28,6 +28,7 @@ from typing import TypeVar
 
 from ccgbo.errors import StorageError
 from ccgbo.storage import anchor as anchors
+from ccgbo.storage import forks
 from ccgbo.storage.location import Identity, check_path
 from ccgbo.storage.opening import (
     BUSY_SECONDS,
@@ -67,6 +68,7 @@ class Database:
         except sqlite3.Error as error:
             raise StorageError(self._explain(error)) from error
         _databases.add(self)
+        forks.watch(self)
 
     def close(self) -> None:
         with self._lock:
@@ -273,16 +275,16 @@ class Database:
 
     # -- forks
 
-    def _before_fork(self) -> None:
+    def before_fork(self) -> None:
         self._lock.acquire()
         if self._link is not None and not self._link.connection.in_transaction:
             self._link.close()
             self._link = None
 
-    def _after_fork(self) -> None:
+    def after_fork(self) -> None:
         self._lock.release()
 
-    def _after_fork_in_child(self) -> None:
+    def after_fork_in_child(self) -> None:
         self._lock = threading.RLock()
         if self._link is not None:  # forked in the middle of a step
             anchors.keep_for_ever(self._link.connection)
@@ -290,28 +292,4 @@ class Database:
 
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
-_forking: list[Database] = []
 _spoiled: set[tuple[int, int]] = set()  # files with a connection of this process that must not be used or closed
-
-
-def _before_fork() -> None:
-    _forking[:] = sorted(_databases, key=id)
-    for database in _forking:
-        database._before_fork()
-    anchors.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    anchors.after_fork_in_parent()
-    while _forking:
-        _forking.pop()._after_fork()
-
-
-def _after_fork_in_child() -> None:
-    anchors.after_fork_in_child()
-    while _forking:
-        _forking.pop()._after_fork_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
