@@ -253,8 +253,7 @@ def _reopen_settings(row: StudyRow, given: Given, d: int, metrics: Metrics) -> t
     acquisition: Acquisition | Schedule | None = None if wanted is None else get_acquisition(wanted)
     settings = settings_from_dict(row.settings, acquisition).in_force()
     if isinstance(given.preset, Settings):
-        named = [name for name, value in given.settings.items() if value is not None]
-        changed = suited_to_metrics(resolve(given.preset, d, **given.settings), metrics, named)
+        changed = suited_to_metrics(resolve(given.preset, d, **given.settings), metrics, given.settings)
     else:
         _check("preset", row, given.preset, row.preset)
         changed = resolve(settings, **given.settings)  # what is given must change nothing
