@@ -1,7 +1,8 @@
 """The same Optuna study with GPSampler, TPESampler and CCGBOSampler: time per trial and best value.
 
     python benchmarks/optuna_swap.py                  everything, about 10 minutes of one core
-    python benchmarks/optuna_swap.py --docs           and the table in docs/integrations/optuna.md
+    python benchmarks/optuna_swap.py --docs           and the tables in docs/integrations/optuna.md
+    python benchmarks/optuna_swap.py --kept --docs    the tables anew from the rows of the last run
     python benchmarks/optuna_swap.py --problems Shekel4=20 --seeds 2 --out -
 
 Time is the processor time of asking, suggesting and telling, with one thread for BLAS and torch, without the objective.
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 import optuna
 import torch
+from optuna_support import support
 from threadpoolctl import threadpool_limits
 
 from ccgbo.bench.problems import Problem, get_problem
@@ -35,12 +37,14 @@ from ccgbo.space import Categorical, Int
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "integrations" / "optuna.md"
 BEGIN, END = "<!-- optuna_swap: begin -->", "<!-- optuna_swap: end -->"
+SUPPORT = "<!-- optuna_support: begin -->", "<!-- optuna_support: end -->"
 PROBLEMS = ["Hartmann6=100", "Shekel4=60", "PistonCycle7=60", "SGDCancer=60", "SVRDiabetes=60"]
 SAMPLERS = {
     "CCGBOSampler": CCGBOSampler,
     "GPSampler": optuna.samplers.GPSampler,
     "TPESampler": optuna.samplers.TPESampler,
 }
+OURS = "CCGBOSampler"
 BAR = 0.25  # of GPSampler's time
 
 
@@ -97,6 +101,14 @@ def measure(name: str, trials: int, seeds: int) -> list[dict[str, Any]]:
     return rows
 
 
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("ccgbo", "optuna", "torch", "numpy", "scipy", "scikit-learn")
+    versions = {"python": platform.python_version(), **{name: version(name) for name in names}}
+    studies = [item.partition("=") for item in options.problems]
+    rows = [row for name, _, trials in studies for row in measure(name, int(trials), options.seeds)]
+    return {"versions": versions, "seeds": options.seeds, "rows": rows}
+
+
 def ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
     """CCGBOSampler's time at the end over GPSampler's, by problem."""
     ms = {(row["problem"], row["sampler"]): row["ms_at_the_end"] for row in rows}
@@ -120,37 +132,51 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join([*lines, "", f"{report['seeds']} seeds, one thread; {versions}."])
 
 
+def support_table(report: dict[str, Any]) -> str:
+    """What each sampler takes into account, and beside it what it costs and reaches."""
+    lines = ["| | " + " | ".join(f"`{label}`" for label in SAMPLERS) + " |", "|---|" + "---|" * len(SAMPLERS)]
+    for feature, who in report["support"].items():
+        lines.append(f"| {feature} | " + " | ".join("yes" if who[label] else "no" for label in SAMPLERS) + " |")
+    rows = {(row["problem"], row["sampler"]): row for row in report["rows"]}
+    problems = list(dict.fromkeys(row["problem"] for row in report["rows"]))
+    ms = (median(rows[name, label]["ms_per_trial"] for name in problems) for label in SAMPLERS)
+    lines.append("| ms per trial, median of the studies below | " + " | ".join(f"{value:.1f}" for value in ms) + " |")
+    for name in problems:
+        regrets = (f"{median(rows[name, label]['regrets']):.2g}" for label in SAMPLERS)
+        lines.append(f"| median regret, {name}, {rows[name, OURS]['trials']} trials | " + " | ".join(regrets) + " |")
+    return "\n".join(lines)
+
+
+def put(text: str, table: str, marks: tuple[str, str]) -> str:
+    before, _, rest = text.partition(marks[0])
+    return f"{before}{marks[0]}\n{table}\n{marks[1]}{rest.partition(marks[1])[2]}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", default=PROBLEMS, metavar="NAME=TRIALS")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", default=str(ROOT / "results" / "optuna_swap.json"), help="'-' writes no file")
-    parser.add_argument("--docs", action="store_true", help=f"put the table into {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--kept", action="store_true", help="measure nothing, read the rows from --out")
+    parser.add_argument("--docs", action="store_true", help=f"put the tables into {PAGE.relative_to(ROOT)}")
     options = parser.parse_args()
 
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    names = ("ccgbo", "optuna", "torch", "numpy", "scipy", "scikit-learn")
-    report: dict[str, Any] = {
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in names}},
-        "seeds": options.seeds,
-        "rows": [],
-    }
+    warnings.simplefilter("ignore", FutureWarning)  # Optuna's constraints_func
     with threadpool_limits(1):
-        for item in options.problems:
-            name, _, trials = item.partition("=")
-            report["rows"] += measure(name, int(trials), options.seeds)
-    print(table(report))
+        report = json.loads(Path(options.out).read_text(encoding="utf-8")) if options.kept else measured(options)
+        report["support"] = support(SAMPLERS)
+    print(support_table(report), table(report), sep="\n\n")
     if options.out != "-":
         rows = ",\n  ".join(json.dumps(row) for row in report["rows"])
-        head = json.dumps({"versions": report["versions"], "seeds": report["seeds"]})[:-1]
+        head = json.dumps({key: report[key] for key in ("versions", "seeds", "support")})[:-1]
         Path(options.out).parent.mkdir(exist_ok=True)
         Path(options.out).write_text(f'{head}, "rows": [\n  {rows}\n]}}\n', encoding="utf-8")
     if options.docs:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        PAGE.write_text(f"{before}{BEGIN}\n{table(report)}\n{END}{after}", encoding="utf-8")
+        text = put(PAGE.read_text(encoding="utf-8"), support_table(report), SUPPORT)
+        PAGE.write_text(put(text, table(report), (BEGIN, END)), encoding="utf-8")
     long = {row["problem"] for row in report["rows"] if row["trials"] >= 100}
     return int(any(share > BAR for name, share in ratios(report["rows"]).items() if name in long))
 

@@ -31,7 +31,8 @@ def main() -> None:
     space = {"x": (-5.0, 10.0), "y": (0.0, 15.0)}
     with ccgbo.Study(options.study, space, name="branin", direction="minimize", seed=0) as study:
         result = study.run(branin, options.trials, progress=False)
-        worker = os.environ.get("SLURM_ARRAY_TASK_ID", str(os.getpid()))
+        number = (os.environ.get(name) for name in ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"))  # Slurm, Kubernetes
+        worker = next((given for given in number if given is not None), str(os.getpid()))
         print(f"worker {worker} on {socket.gethostname()}: {len(result.trials)} trials, best {study.best_trial}")
 
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -178,3 +179,16 @@ def _noise(noise_variance: Any) -> float | None:
     if not is_finite(noise_variance) or noise_variance < 0:
         raise TellError(f"noise_variance must be None or a finite number >= 0, got {noise_variance!r}.")
     return float(noise_variance)
+
+
+# -- runs that a pruner or a scheduler ended before their time
+
+
+def worst_of(whole: Sequence[float], *, maximize: bool) -> float:
+    return min(whole) if maximize else max(whole)
+
+
+def bounded(value: float, whole: Sequence[float], *, maximize: bool) -> float:
+    """The last value of a short run, not better than half of the whole runs, nor worse than all of them."""
+    low, high = sorted((worst_of(whole, maximize=maximize), statistics.median(whole)))
+    return min(max(value, low), high)

@@ -6,13 +6,14 @@ import ast
 import json
 import math
 import pickle
-import runpy
 import subprocess
 import sys
+import threading
 import wsgiref.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import numpy as np
 import optuna
@@ -23,15 +24,16 @@ from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
 from optuna.trial import TrialState, create_trial
+from viz.browser import chromium
 
 import ccgbo
 from ccgbo.errors import SettingError
-from ccgbo.integrations import _optuna_engine, _optuna_trials
+from ccgbo.integrations import _optuna_engine, _optuna_pruned, _optuna_trials
 from ccgbo.integrations import optuna as integration
-from ccgbo.integrations._optuna_trials import frozen_outcome, news_of, pruned_limits
+from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome, news_of
 from ccgbo.integrations.optuna import CCGBOSampler
 
-from .pages import ROOT, run_example, run_page
+from .pages import run_example, run_page
 
 pytestmark = pytest.mark.heavy
 
@@ -241,6 +243,16 @@ def test_infinite_values_and_broken_constraints_count_as_failures() -> None:
     assert 0.4 < study.best_trial.params["x"] <= 0.5
 
 
+SPACE = {"x": FloatDistribution(0.0, 1.0)}
+
+
+def finished(value: float, curve: dict[int, float] | None = None, pruned: bool = False) -> optuna.trial.FrozenTrial:
+    state = TrialState.PRUNED if pruned else TrialState.COMPLETE
+    return create_trial(
+        state=state, params={"x": 0.5}, distributions=SPACE, value=value, intermediate_values=curve or {}
+    )
+
+
 @pytest.mark.parametrize(
     ("direction", "kept"), [("minimize", [2.0, 2.0, 9.0, 4.0]), ("maximize", [0.0, 1.0, 2.0, 2.0])]
 )
@@ -248,15 +260,40 @@ def test_a_pruned_trial_is_kept_between_the_worst_and_the_median_complete_value(
     direction: str, kept: list[float]
 ) -> None:
     study = optuna.create_study(direction=direction)
-    space = {"x": FloatDistribution(0.0, 1.0)}
-    for value in (0.0, 2.0, 9.0):
-        study.add_trial(create_trial(params={"x": 0.5}, distributions=space, value=value))
-    limits = pruned_limits(study.trials, study.direction)
-    pruned = [
-        create_trial(state=TrialState.PRUNED, params={"x": 0.5}, distributions=space, value=v)
-        for v in (-5.0, 1.0, 50.0, 4.0)
-    ]
-    assert [frozen_outcome(t, limits)["value"] for t in pruned] == kept
+    complete = complete_trials([finished(v) for v in (0.0, 2.0, 9.0)], study.direction)
+    outcomes = [frozen_outcome(finished(v, pruned=True), complete, "bound") for v in (-5.0, 1.0, 50.0, 4.0)]
+    assert [outcome and outcome["value"] for outcome in outcomes] == kept
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["minimize", "maximize"])
+def test_a_pruned_curve_is_extrapolated_by_what_complete_ones_still_gained_after_its_step(sign: float) -> None:
+    direction = optuna.study.StudyDirection.MINIMIZE if sign > 0 else optuna.study.StudyDirection.MAXIMIZE
+    gains = np.array([0.5, 0.6, 0.7, 1.2])  # from step 2 to the end
+    curves = [finished(sign * 1.0, {0: sign * 9.0, 2: sign * (1.0 + gain)}) for gain in gains]
+    complete = complete_trials([*curves, finished(sign * 4.0)], direction)  # one that reported nothing
+    early = finished(sign * 3.0, {0: sign * 8.0, 2: sign * 3.0}, pruned=True)
+    outcome = frozen_outcome(early, complete, "extrapolate")
+    assert outcome is not None
+    assert outcome["value"] == pytest.approx(sign * (3.0 - 0.65))
+    assert outcome["noise_variance"] == pytest.approx(gains.var(ddof=1))
+    awful = frozen_outcome(finished(sign * 80.0, {2: sign * 80.0}, pruned=True), complete, "extrapolate")
+    assert awful is not None and awful["value"] == sign * 4.0  # the worst complete value
+    alike = frozen_outcome(finished(sign * 3.0, {1: sign * 3.0}, pruned=True), complete, "extrapolate")
+    assert alike is not None and alike["value"] == sign * 3.0  # at step 1 all gained alike: no spread to go by
+
+
+def test_too_few_complete_curves_bound_a_pruned_trial_instead() -> None:
+    minimize = optuna.study.StudyDirection.MINIMIZE
+    complete = complete_trials([finished(1.0, {0: 2.0}), finished(3.0, {0: 5.0})], minimize)
+    read = {r: frozen_outcome(finished(0.0, {0: 0.0}, pruned=True), complete, r) for r in ("extrapolate", "bound")}
+    assert read["extrapolate"] == read["bound"] == {"state": "complete", "value": 2.0, "noise_variance": None}
+
+
+def test_pruned_trials_can_be_places_to_avoid_or_nothing_at_all() -> None:
+    complete = complete_trials([finished(1.0)], optuna.study.StudyDirection.MINIMIZE)
+    pruned = finished(0.5, {0: 0.5}, pruned=True)
+    assert frozen_outcome(pruned, complete, "fail") == {"state": "failed"}
+    assert frozen_outcome(pruned, complete, "ignore") is None
 
 
 @pytest.mark.parametrize(
@@ -326,6 +363,11 @@ def test_a_seed_gives_the_same_trials_in_every_process() -> None:
 def test_different_seeds_and_no_seed_give_different_trials() -> None:
     firsts = {run(1, CCGBOSampler(seed=seed)).trials[0].params["x"] for seed in (0, 1, None, None)}
     assert len(firsts) == 4
+
+
+class SilentHandler(WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Requests are no news here."""
 
 
 def close(storage: optuna.storages.BaseStorage) -> None:
@@ -427,7 +469,7 @@ def test_credits_are_stored_with_the_study_and_with_each_trial() -> None:
     assert study.user_attrs["ccgbo:credits"] == {str(n): round(c, 4) for n, c in current.items()}
     assert set(current) == set(range(14))
     assert max(current.values()) == 1.0
-    assert study.trials[13].user_attrs["ccgbo:credit"] == current[13]
+    assert study.trials[13].user_attrs["ccgbo:credit"] == round(current[13], 4)
     assert all(0.1 <= t.user_attrs["ccgbo:credit"] <= 1.0 for t in study.trials)
     assert [t.number for t in study.trials if "ccgbo:weight" in t.user_attrs] == [10, 11, 12, 13]
 
@@ -459,10 +501,29 @@ def test_optuna_dashboard_shows_the_credits() -> None:
     assert "ccgbo:credits" in {a["key"] for a in shown["user_attrs"]}
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+def test_the_credit_is_a_column_of_the_trial_table_in_the_browser(tmp_path: Path) -> None:
+    from optuna_dashboard import wsgi
+
+    storage = InMemoryStorage()
+    study = run(12, CCGBOSampler(seed=0, storage=storage), storage=storage)
+    with make_server("127.0.0.1", 0, wsgi(storage), handler_class=SilentHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            with chromium(tmp_path) as browser:
+                browser.open(f"http://127.0.0.1:{server.server_port}/dashboard/studies/0/smartSelection")
+                browser.says("table thead", "ccgbo:credit")
+                browser.says("table tbody", str(study.trials[1].user_attrs["ccgbo:credit"]))
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 # -- the house rules
 
 
-@pytest.mark.parametrize("module", [integration, _optuna_engine, _optuna_trials])
+@pytest.mark.parametrize("module", [integration, _optuna_engine, _optuna_pruned, _optuna_trials])
 def test_only_the_public_api_of_optuna_is_used(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
@@ -492,12 +553,21 @@ def test_without_optuna_the_error_gives_the_pip_command_and_ccgbo_itself_never_l
         ({"n_initial": 4}, "n_initial is called n_startup_trials here"),
         ({"preset": "fast"}, "preset must be one of"),
         ({"n_startup_trials": 2.5}, "n_startup_trials must be None or a whole number >= 0, got 2.5"),
+        ({"pruned": "drop"}, "pruned must be one of 'extrapolate', 'bound', 'fail', 'ignore', got 'drop'"),
         ({"n_initial_points": 4}, "no setting 'n_initial_points': did you mean 'n_startup_trials'"),
     ],
 )
 def test_a_wrong_argument_is_named_with_its_rule_and_value(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         CCGBOSampler(**arguments)
+
+
+def test_the_repr_names_what_differs_from_a_preset() -> None:
+    assert repr(CCGBOSampler(seed=3)) == "CCGBOSampler(seed=3)"
+    named = CCGBOSampler(seed=0, preset="paper", acquisition="ei", n_startup_trials=4, pruned="fail")
+    assert repr(named) == "CCGBOSampler(seed=0, preset='paper', n_startup_trials=4, acquisition=EI(), pruned='fail')"
+    assert repr(CCGBOSampler(seed=7, acquisition="ei")) == "CCGBOSampler(seed=7, acquisition=EI())"
+    assert repr(CCGBOSampler(seed=7, storage=InMemoryStorage())) == "CCGBOSampler(seed=7)"  # an address may be secret
 
 
 def test_a_storage_of_another_study_is_refused() -> None:
@@ -525,14 +595,3 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.chdir(tmp_path)
     close(run_example("optuna_basic.py")["storage"])
     assert "20 trials, best accuracy 0.9" in capsys.readouterr().out
-
-
-def test_the_optunahub_package_loads_and_its_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    import optunahub
-
-    registry = ROOT / "optunahub" / "package"
-    local = optunahub.load_local_module
-    monkeypatch.setattr(optunahub, "load_module", lambda package: local(package, registry_root=str(registry)))
-    names = runpy.run_path(str(registry / "samplers" / "ccgbo" / "example.py"), run_name="__main__")
-    assert isinstance(names["study"].sampler, CCGBOSampler)
-    assert names["study"].best_value < 0.5

@@ -233,12 +233,6 @@ def test_a_given_space_brings_its_constraints_along() -> None:
     assert study.best_value == pytest.approx(-1.6, abs=0.02)
 
 
-def test_the_repr_names_the_seed_and_the_settings() -> None:
-    text = repr(CCGBOSampler(seed=7, acquisition="ei"))
-    assert text.startswith("CCGBOSampler(seed=7, settings=")
-    assert "EI" in text
-
-
 def test_suggestions_of_one_branch_do_not_depend_on_the_order_in_which_names_were_first_seen() -> None:
     """The tree is learned again for every trial: it must be the same for the same trials."""
     trials = run(CCGBOSampler(seed=1), 8).trials

@@ -226,6 +226,32 @@ def test_running_trials_are_pending_and_never_suggested_twice() -> None:
     assert len(search.optimizer.pending) == 4
 
 
+@pytest.mark.parametrize(("mode", "kept"), [("min", [2.0, 2.0, 9.0, 4.0]), ("max", [0.0, 1.0, 2.0, 2.0])])
+def test_the_value_of_a_run_stopped_early_is_bounded_by_those_of_whole_runs(mode: str, kept: list[float]) -> None:
+    search = CCGBOSearch(SPACE, metric="loss", mode=mode, seed=0, max_t=9)
+    for i, value in enumerate((0.0, 2.0, 9.0)):
+        search.suggest(f"whole{i}")
+        search.on_trial_complete(f"whole{i}", {"loss": value, "training_iteration": 9})
+    for i, value in enumerate((-5.0, 1.0, 50.0, 4.0)):
+        search.suggest(f"short{i}")
+        search.on_trial_complete(f"short{i}", {"loss": value, "training_iteration": 3})
+    assert [t.value for t in search.optimizer.trials] == [0.0, 2.0, 9.0, *kept]
+    again = CCGBOSearch()
+    again.set_state(search.get_state())
+    again.suggest("short")
+    again.on_trial_complete("short", {"loss": -5.0, "training_iteration": 3})
+    assert again.optimizer.trials[-1].value == kept[0]
+
+
+def test_a_search_with_max_t_asks_for_its_time_attribute() -> None:
+    search = searching(max_t=9, time_attr="epoch")
+    search.suggest("a")
+    with pytest.raises(SettingError, match="time_attr must be in the results of a search with max_t, got 'epoch'"):
+        search.on_trial_complete("a", {"loss": 1.0, "training_iteration": 9})
+    with pytest.raises(SettingError, match="max_t must be None or a number > 0, got 0"):
+        searching(max_t=0)
+
+
 def test_unknown_and_repeated_completions_are_reported_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     search = searching()
     with caplog.at_level(logging.WARNING, logger="ccgbo"):
@@ -437,6 +463,24 @@ def test_the_example_runs(local_ray: None, capsys: pytest.CaptureFixture[str]) -
     assert "most credited" in capsys.readouterr().out
     assert search.optimizer.best_value == best.metrics["loss"]
     assert best.config["epochs"] == 10
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:ray", "ignore::FutureWarning:ray")
+def test_a_real_asha_stops_trials_on_their_intermediate_results(
+    local_ray: None,  # noqa: ARG001
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    example = runpy.run_path(str(ROOT / "examples/ray_asha.py"), run_name="example")
+    search, results = example["main"](num_samples=12)
+    lengths = [r.metrics["training_iteration"] for r in results]
+    assert max(lengths) == 16 and min(lengths) < 16
+    assert "were stopped early" in capsys.readouterr().out
+    by_point = {round(r.config["rate"], 12): r.metrics for r in results}
+    told = {t.id: (t.value, by_point[round(t.params["rate"], 12)]) for t in search.optimizer.trials}
+    assert len(told) == 12
+    whole = [value for value, metrics in told.values() if metrics["training_iteration"] == 16]
+    assert all(value == metrics["accuracy"] for value, metrics in told.values() if metrics["training_iteration"] == 16)
+    assert max(value for value, _ in told.values()) in whole  # no short run passes for the best
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:ray", "ignore::FutureWarning:ray")

@@ -25,7 +25,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from ccgbo import Categorical, Float, Int, LinearConstraint, SettingError, Space
-from ccgbo.integrations.sklearn import CCGBOSearchCV, _Candidates
+from ccgbo.integrations._sklearn_space import Candidates
+from ccgbo.integrations.sklearn import CCGBOSearchCV
 
 from .pages import run_example, run_page
 
@@ -221,7 +222,7 @@ def test_every_way_to_write_a_space_is_understood() -> None:
         def rvs(self, random_state: Any = None) -> float:  # noqa: ARG002
             return 0.0
 
-    candidates = _Candidates(
+    candidates = Candidates(
         {
             "uniform": stats.uniform(1.0, 2.0),
             "log": stats.loguniform(1e-3, 1e3),
@@ -260,7 +261,7 @@ def test_every_way_to_write_a_space_is_understood() -> None:
         "beta": pytest.approx(stats.beta(2.0, 3.0).median()),
     }
     with pytest.raises(SettingError, match=r"param_distributions\['a'\] must have ppf and support, not rvs alone"):
-        _Candidates({"a": OnlyRvs()})
+        Candidates({"a": OnlyRvs()})
 
 
 def test_a_list_of_dicts_searches_each_with_its_own_parameters() -> None:

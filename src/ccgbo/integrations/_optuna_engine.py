@@ -13,8 +13,9 @@ from ccgbo.engine.model import FitState
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.state import OptimizerState, iteration_of
+from ccgbo.integrations._optuna_pruned import PrunedReading, check_reading
 from ccgbo.integrations._optuna_tree import Tree
-from ccgbo.integrations._optuna_trials import frozen_outcome, news_of, pruned_limits
+from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome, news_of
 from ccgbo.records import Direction, Trial
 
 FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
@@ -23,7 +24,9 @@ FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
 class Engine:
     """The optimizer that served last, and what was suggested here; the first only saves work."""
 
-    def __init__(self) -> None:
+    def __init__(self, pruned: PrunedReading) -> None:
+        check_reading(pruned)
+        self._pruned: PrunedReading = pruned
         self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
         self._last: tuple[Any, Optimizer] | None = None  # and what it was made for
 
@@ -91,15 +94,16 @@ class Engine:
 
     def _records(self, study: Study, trials: Sequence[FrozenTrial], tree: Tree) -> list[Trial]:
         """What the trials say, as the engine's own records; their ids are the trials' numbers."""
-        limits = pruned_limits(trials, study.direction)
+        complete = complete_trials(trials, study.direction)
         records: list[Trial] = []
         for t in trials:
             params = t.params
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
             if t.state != TrialState.WAITING and tree.belongs(params):
-                outcome = frozen_outcome(t, limits)
-                records.append(Trial(id=t.number, params=tree.inward(params), origin="external", **outcome))
+                outcome = frozen_outcome(t, complete, self._pruned)
+                if outcome is not None:
+                    records.append(Trial(id=t.number, params=tree.inward(params), origin="external", **outcome))
         return records
 
 

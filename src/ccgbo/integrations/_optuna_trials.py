@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from ccgbo.integrations._optuna_pruned import Complete, PrunedReading
 from ccgbo.records import Trial
 
 
-def pruned_limits(trials: Iterable[FrozenTrial], direction: StudyDirection) -> tuple[float, float] | None:
-    """A pruned trial is not better than half of the complete ones, nor worse than all of them."""
-    outcomes = (frozen_outcome(t, None) for t in trials if t.state == TrialState.COMPLETE)
-    values = [outcome["value"] for outcome in outcomes if outcome["state"] == "complete"]
-    if not values:
-        return None
-    worst = min(values) if direction == StudyDirection.MAXIMIZE else max(values)
-    middle = statistics.median(values)
-    return min(worst, middle), max(worst, middle)
+def complete_trials(trials: Iterable[FrozenTrial], direction: StudyDirection) -> Complete:
+    """Those that pruned ones are read by."""
+    told = [t for t in trials if t.state == TrialState.COMPLETE and is_observation(t)]
+    curves = [t.intermediate_values for t in told]
+    return Complete([float(t.value or 0.0) for t in told], curves, direction == StudyDirection.MAXIMIZE)
 
 
-def frozen_outcome(trial: FrozenTrial, limits: tuple[float, float] | None) -> dict[str, Any]:
-    """State and value of the engine's record."""
+def is_observation(trial: FrozenTrial) -> bool:
+    """Whether it has a finite value and keeps its constraints."""
+    allowed = all(v <= 0.0 for v in trial.constraints.values())
+    return trial.value is not None and math.isfinite(trial.value) and allowed
+
+
+def frozen_outcome(trial: FrozenTrial, complete: Complete, pruned: PrunedReading) -> dict[str, Any] | None:
+    """State, value and noise of the engine's record; None where there is nothing to record."""
     if trial.state == TrialState.RUNNING:
         return {"state": "pending"}
-    value, pruned = trial.value, trial.state == TrialState.PRUNED
-    allowed = all(v <= 0.0 for v in trial.constraints.values())
-    if value is None or not math.isfinite(value) or not allowed or (pruned and limits is None):
+    if trial.state == TrialState.PRUNED and pruned == "ignore":
+        return None
+    if not is_observation(trial):
         return {"state": "failed"}
-    if pruned and limits is not None:
-        value = min(max(value, limits[0]), limits[1])
-    return {"state": "complete", "value": value}
+    if trial.state != TrialState.PRUNED:
+        return {"state": "complete", "value": trial.value}
+    read = complete.outcome(trial, pruned)
+    return {"state": "failed"} if read is None else {"state": "complete", "value": read[0], "noise_variance": read[1]}
 
 
 def news_of(records: Sequence[Trial], known: Sequence[Trial]) -> list[Trial] | None:
@@ -51,7 +54,7 @@ def news_of(records: Sequence[Trial], known: Sequence[Trial]) -> list[Trial] | N
         if before is not None:
             if before.params != record.params:
                 return None
-            if (before.state, before.value) == (record.state, record.value):
+            if _outcome(before) == _outcome(record):
                 continue
             if before.state != "pending":
                 return None
@@ -59,3 +62,7 @@ def news_of(records: Sequence[Trial], known: Sequence[Trial]) -> list[Trial] | N
     last_told = max((trial.id for trial in known if trial.state == "complete"), default=-1)
     late = any(record.state == "complete" and record.id < last_told for record in news)
     return None if late else news
+
+
+def _outcome(trial: Trial) -> tuple[str, float | None, float | None]:
+    return trial.state, trial.value, trial.noise_variance

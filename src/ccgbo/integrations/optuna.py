@@ -13,7 +13,7 @@ A study resumed from its storage with the same seed therefore continues as if it
     complete, value finite              the value
     complete, a constraint above 0      a failure: a place to avoid
     complete, value infinite            a failure
-    pruned, with a reported value       that value, kept between the worst and the median complete value
+    pruned, with a reported value       what ``pruned=`` says, see _optuna_pruned.py
     pruned, without one; failed         a failure
     running                             a point under evaluation
     not in the search space             nothing
@@ -26,13 +26,13 @@ import threading
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from ccgbo.engine.options import SettingsOptions, check_keywords
-from ccgbo.engine.settings import Settings, resolve
+from ccgbo.engine.settings import PRESETS, Settings, resolve
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.records import Trial
 from ccgbo.space import Space, as_space
@@ -47,6 +47,7 @@ try:
     from optuna.trial import FrozenTrial, TrialState
 
     from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed
+    from ccgbo.integrations._optuna_pruned import PRUNED, PrunedReading
     from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
@@ -55,6 +56,7 @@ CREDITS = "ccgbo:credits"  # study attribute: credit of every observation, by tr
 CREDIT = "ccgbo:credit"  # trial attribute: its credit when it finished
 WEIGHT = "ccgbo:weight"  # trial attribute: the weight credit gave to the point when it was suggested
 
+STARTUP = 10  # trials before the model takes over
 MOST_UNDECIDED = 8  # trials of dead processes look undecided for ever
 MOST_ATTEMPTS = 3  # at a choice that others' choices overtake
 
@@ -68,18 +70,21 @@ class CCGBOSampler(BaseSampler):
     ``ccgbo:credit``: Optuna has no public way from a sampler to a trial's attributes but through the storage.
     ``store_credits=False`` stores no credits at all. ``space``, a ``ccgbo.Space``, is what the objective will ask for,
     with its conditions and constraints; without it the space is learned from the trials, the branches of a
-    define-by-run objective included. Further keywords are fields of ``ccgbo.Settings``.
+    define-by-run objective included. ``pruned`` is how pruned trials are read: ``"bound"`` takes the last value, not
+    better than the median complete one, ``"extrapolate"`` adds what complete trials still gained after that step,
+    ``"fail"`` avoids the place, ``"ignore"`` leaves it out. Further keywords are fields of ``ccgbo.Settings``.
     """
 
     def __init__(
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int | None = 10,  # None is the preset's: max(2 d, 10)
+        n_startup_trials: int | None = STARTUP,  # None is the preset's: max(2 d, 10)
         independent_sampler: BaseSampler | None = None,  # None draws at random, by seed, trial number and name
         warn_independent_sampling: bool = True,
         storage: str | BaseStorage | None = None,
         store_credits: bool = True,
+        pruned: PrunedReading = PRUNED,
         space: Space | Mapping[str, Any] | None = None,
         preset: str | Settings = "default",
         **settings: Unpack[SettingsOptions],
@@ -97,11 +102,14 @@ class CCGBOSampler(BaseSampler):
         self._storage = RDBStorage(storage) if isinstance(storage, str) else storage
         self._store_credits = store_credits
         self._space = None if space is None else as_space(space)
-        self._engine = Engine()
+        options = {"pruned": (pruned, PRUNED), "store_credits": (store_credits, True), "space": (self._space, None)}
+        self._options = {name: value for name, (value, default) in options.items() if value != default}
+        self._engine = Engine(pruned)
         self._lock = threading.Lock()  # so that each thread sees what the others were given
 
     def __repr__(self) -> str:
-        return f"CCGBOSampler(seed={self._seed}, settings={self._settings!r})"
+        said = {"seed": self._seed, **_differing(self._settings), **self._options}
+        return f"CCGBOSampler({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -242,7 +250,21 @@ class CCGBOSampler(BaseSampler):
                 f"storage must be the study's storage, got {self._storage!r} without trial {trial.number} "
                 f"of {study.study_name!r}."
             ) from None
-        self._storage.set_trial_user_attr(trial_id, key, value)
+        self._storage.set_trial_user_attr(trial_id, key, round(value, 4))  # a column that people read
+
+
+def _differing(settings: Settings) -> dict[str, Any]:
+    """The preset that the settings are nearest to, and the fields in which they differ from it, as keywords."""
+    differing: dict[str, dict[str, Any]] = {}
+    for name in PRESETS:
+        preset = resolve(name, acquisition=settings.acquisition)  # what follows from the acquisition is no news
+        found = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "n_initial"}
+        differing[name] = {field: value for field, value in found.items() if value != getattr(preset, field)}
+        if settings.acquisition != resolve(name).acquisition:
+            differing[name]["acquisition"] = settings.acquisition
+    nearest = min(differing, key=lambda name: len(differing[name]))
+    startup = {} if settings.n_initial == STARTUP else {"n_startup_trials": settings.n_initial}
+    return ({} if nearest == "default" else {"preset": nearest}) | startup | differing[nearest]
 
 
 def _check_single(study: Study) -> None:

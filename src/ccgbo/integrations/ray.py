@@ -2,6 +2,9 @@
 
 A trial that ends with an error, or with a metric that is missing, NaN or infinite, is a failed one: a place to avoid,
 kept out of the model. Trials still running count as pending.
+
+A scheduler such as ASHA stops trials early. With ``max_t``, the length of a whole run, the last value of a shorter one
+is kept between the worst and the median value of the whole runs so far: a short run is no proof of a good result.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from typing import Any, Unpack
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, check_options
 from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError, UnsupportedError
+from ccgbo.outcomes import bounded
 from ccgbo.records import Trial
 from ccgbo.space import Space
+from ccgbo.space.numeric import is_finite
 from ccgbo.validation import optional_whole_number
 
 try:
@@ -50,6 +55,8 @@ class CCGBOSearch(Searcher):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,  # of points_to_evaluate, which are then not run again
         seed: int | None = None,
+        time_attr: str = "training_iteration",  # in which max_t is counted, as in Ray's schedulers
+        max_t: float | None = None,  # of a whole run, as in Ray's schedulers; None: every run counts as whole
         **settings: Unpack[OptimizerOptions],
     ) -> None:
         check_options(settings, CCGBOSearch)
@@ -58,7 +65,11 @@ class CCGBOSearch(Searcher):
             raise UnsupportedError(f"several objectives are out of scope: metric must be one name, got {metric!r}.")
         if mode is not None and mode not in DIRECTIONS:
             raise SettingError(f"mode must be 'min' or 'max', got {mode!r}.")
+        if max_t is not None and not (is_finite(max_t) and max_t > 0):
+            raise SettingError(f"max_t must be None or a number > 0, got {max_t!r}.")
         super().__init__(metric=metric, mode=mode)
+        self._time_attr, self._max_t = time_attr, max_t
+        self._whole: list[float] = []  # values of the runs that were not stopped early
         self._points = [dict(point) for point in points_to_evaluate or ()]
         self._rewards = list(evaluated_rewards) if evaluated_rewards is not None else None
         if self._rewards is not None and len(self._rewards) != len(self._points):
@@ -135,7 +146,20 @@ class CCGBOSearch(Searcher):
             reason = "the trial raised an error" if error else f"the result has no {self._metric!r}"
             self.optimizer.tell(trial, failed=True, error=reason)
         else:
-            self.optimizer.tell(trial, value)
+            self.optimizer.tell(trial, self._comparable(value, result or {}))
+
+    def _comparable(self, value: Any, result: Mapping[str, Any]) -> Any:
+        """The value of a whole run; that of one that was stopped early, bounded by those of whole runs."""
+        if self._max_t is None or not is_finite(value):
+            return value
+        length = result.get(self._time_attr)
+        if length is None:
+            raise SettingError(f"time_attr must be in the results of a search with max_t, got {self._time_attr!r}.")
+        if length >= self._max_t:
+            self._whole.append(float(value))
+        elif self._whole:
+            return bounded(float(value), self._whole, maximize=self._mode == "max")
+        return value
 
     def _pending_trial(self, trial_id: str, result: Mapping[str, Any]) -> Trial | None:
         """The trial behind Ray's id; one that Ray restarts has failed before, or comes back under a new id."""
@@ -186,8 +210,8 @@ class CCGBOSearch(Searcher):
     # -- save and restore
 
     def get_state(self) -> dict[str, Any]:
-        own = ("_metric", "_mode", "_codec", "_points", "_rewards", "_seed", "_settings", "_ids")
-        state = {name: getattr(self, name) for name in own}
+        own = ["_metric", "_mode", "_codec", "_points", "_rewards", "_seed", "_settings", "_ids"]
+        state = {name: getattr(self, name) for name in [*own, "_time_attr", "_max_t", "_whole"]}
         return state | {"optimizer": None if self._optimizer is None else self._optimizer.state_dict()}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -2,4 +2,5 @@
 
 from ccgbo.integrations.optuna import CCGBOSampler
 
+
 __all__ = ["CCGBOSampler"]

@@ -1,5 +1,4 @@
 import optuna
-
 import optunahub
 
 
