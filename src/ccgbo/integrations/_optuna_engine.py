@@ -13,6 +13,7 @@ from ccgbo.engine.model import FitState
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.state import OptimizerState, iteration_of
+from ccgbo.integrations._goals import options_of
 from ccgbo.integrations._optuna_metrics import study_metrics
 from ccgbo.integrations._optuna_pruned import Complete, PrunedReading, check_reading
 from ccgbo.integrations._optuna_tree import Tree
@@ -91,10 +92,7 @@ class Engine:
             if news is not None:
                 optimizer.sync(news, state)
                 return optimizer
-        goals: dict[str, Any] = {"direction": metrics.direction}
-        if not metrics.plain:
-            goals = {"objectives": metrics.objectives, "outcome_constraints": metrics.constraints}
-        optimizer = Optimizer(tree.space(), preset=settings, seed=0, **goals)
+        optimizer = Optimizer(tree.space(), preset=settings, seed=0, **options_of(metrics))
         optimizer.sync(records, state)
         self._last = key, optimizer
         return optimizer

@@ -16,6 +16,7 @@ from typing import Any, Unpack
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import OptimizerOptions, check_options
 from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError, UnsupportedError
+from ccgbo.integrations._goals import refuse_goals
 from ccgbo.outcomes import bounded
 from ccgbo.records import Trial
 from ccgbo.space import Space
@@ -60,6 +61,7 @@ class CCGBOSearch(Searcher):
         **settings: Unpack[OptimizerOptions],
     ) -> None:
         check_options(settings, CCGBOSearch)
+        refuse_goals(settings, "a search of Ray has one metric, and no constraints on others")
         seed = optional_whole_number("seed", seed, at_least=0)
         if isinstance(metric, list | tuple) or isinstance(mode, list | tuple):
             raise UnsupportedError(f"several objectives are out of scope: metric must be one name, got {metric!r}.")
