@@ -27,7 +27,7 @@ from optuna.trial import TrialState, create_trial
 from viz.browser import chromium
 
 import ccgbo
-from ccgbo.errors import SettingError
+from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.integrations import _optuna_engine, _optuna_pruned, _optuna_trials
 from ccgbo.integrations import optuna as integration
 from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome, news_of
@@ -267,6 +267,21 @@ def test_several_directions_find_a_front() -> None:
     assert params_of(again) == params_of(study)
     assert set(sampler.credits(study)) == set(range(25))
     assert integration.CREDITS in study.user_attrs
+
+
+def test_credit_acts_on_a_front_only_where_it_is_asked_for() -> None:
+    plain, asked = (
+        run(16, CCGBOSampler(seed=0, **options), two_goals, directions=["maximize", "minimize"])
+        for options in ({}, {"credit": True})
+    )
+    assert params_of(plain)[:10] == params_of(asked)[:10]
+    assert params_of(plain) != params_of(asked)
+
+
+def test_goals_are_said_to_the_study_and_not_to_the_sampler() -> None:
+    for given in ({"objectives": {"a": "maximize"}}, {"outcome_constraints": {"a": ccgbo.AtMost(1.0)}}):
+        with pytest.raises(UnsupportedError, match=f"{next(iter(given))} must be left out here: directions are said"):
+            CCGBOSampler(**given)  # type: ignore[arg-type]
 
 
 def test_a_study_of_several_directions_resumed_from_its_storage_goes_on(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from ccgbo.engine.model import FitState
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import goal_options
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.state import OptimizerState, iteration_of
-from ccgbo.integrations._goals import options_of
 from ccgbo.integrations._optuna_metrics import study_metrics
 from ccgbo.integrations._optuna_pruned import Complete, PrunedReading, check_reading
 from ccgbo.integrations._optuna_tree import Tree
@@ -27,8 +27,9 @@ FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
 class Engine:
     """The optimizer that served last, and what was suggested here; the first only saves work."""
 
-    def __init__(self, pruned: PrunedReading) -> None:
+    def __init__(self, pruned: PrunedReading, given: Iterable[str] = ()) -> None:
         check_reading(pruned)
+        self._given = tuple(given)  # settings that the user named, which named metrics leave as they are
         self._pruned: PrunedReading = pruned
         self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
         self._last: tuple[Any, Optimizer] | None = None  # and what it was made for
@@ -92,7 +93,8 @@ class Engine:
             if news is not None:
                 optimizer.sync(news, state)
                 return optimizer
-        optimizer = Optimizer(tree.space(), preset=settings, seed=0, **options_of(metrics))
+        given = {} if metrics.plain else {name: getattr(settings, name) for name in self._given}
+        optimizer = Optimizer(tree.space(), preset=settings, seed=0, **goal_options(metrics), **given)
         optimizer.sync(records, state)
         self._last = key, optimizer
         return optimizer

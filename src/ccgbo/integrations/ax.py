@@ -19,10 +19,9 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.options import OptimizerOptions, check_options
+from ccgbo.engine.options import OptimizerOptions, check_options, goal_options, refuse_goals
 from ccgbo.engine.state import OptimizerState, iteration_of
 from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceExhaustedError, UnsupportedError
-from ccgbo.integrations._goals import options_of, refuse_goals
 from ccgbo.records import Trial
 from ccgbo.validation import optional_whole_number
 
@@ -110,7 +109,7 @@ class CCGBOGenerationNode(ExternalGenerationNode):
             self._codec, last = convert_search_space(experiment.search_space), None
             self._search_space, self._goal = experiment.search_space.clone(), goal
         space = self._codec.space
-        options: dict[str, Any] = options_of(goal.metrics) | self._settings
+        options: dict[str, Any] = goal_options(goal.metrics) | self._settings
         optimizer = Optimizer(space, seed=self._seed, **options)
         records = _records(experiment, data, goal, self._codec)
         if last is not None and records == self._records:

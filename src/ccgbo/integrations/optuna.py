@@ -33,7 +33,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ccgbo.engine.options import SettingsOptions, check_keywords
+from ccgbo.engine.options import SettingsOptions, check_keywords, refuse_goals
 from ccgbo.engine.settings import PRESETS, Settings, resolve
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.records import Trial
@@ -93,6 +93,7 @@ class CCGBOSampler(BaseSampler):
         preset: str | Settings = "default",
         **settings: Unpack[SettingsOptions],
     ) -> None:
+        refuse_goals(settings, "directions are said to create_study, constraints by trial.set_constraint")
         check_keywords(settings, CCGBOSampler, SettingsOptions)
         seed = optional_whole_number("seed", seed, at_least=0)
         n_startup_trials = optional_whole_number("n_startup_trials", n_startup_trials, at_least=0)
@@ -109,7 +110,7 @@ class CCGBOSampler(BaseSampler):
         options = {"pruned": (pruned, PRUNED), "store_credits": (store_credits, True), "space": (self._space, None)}
         self._options = {name: value for name, (value, default) in options.items() if value != default}
         self._keeper = None if constraints_func is None else _keeper(constraints_func)
-        self._engine = Engine(pruned)
+        self._engine = Engine(pruned, settings)
         self._lock = threading.Lock()  # so that each thread sees what the others were given
 
     def __repr__(self) -> str:
