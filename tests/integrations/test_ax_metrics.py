@@ -93,8 +93,11 @@ def test_weighted_sums_become_one_derived_metric_each() -> None:
 
 
 def test_a_threshold_of_an_objective_bounds_it() -> None:
-    metrics = goal_of(objective="-cost, gain", outcomes=["gain >= 0.5"]).metrics
-    assert metrics.constraints == {"gain": AtLeast(0.5)}
+    goal = goal_of(objective="-2*cost, gain", outcomes=["gain >= 0.5", "cost <= 3"])
+    assert goal.metrics.constraints == {"gain": AtLeast(0.5), "cost": AtMost(3.0)}
+    outcome = goal.outcome({"cost": (2.5, math.nan), "gain": (1.0, math.nan)})
+    assert outcome is not None
+    assert outcome["metrics"]["cost"].value == 2.5  # a weight of one metric alone changes nothing
 
 
 def test_one_objective_without_constraints_has_no_names() -> None:

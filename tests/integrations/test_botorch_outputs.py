@@ -190,6 +190,20 @@ def test_a_constraint_of_a_front_multiplies_the_likelihood_by_the_probability_of
     assert acqf.scores.credit[broken].max() < acqf.scores.credit[~broken].max()
 
 
+def test_a_model_in_single_precision_keeps_its_precision() -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The model inputs are of type torch.float32")
+        Y = np.column_stack([GP.y, second_values(GP.X)])
+        model = SingleTaskGP(torch.tensor(GP.X).float(), torch.tensor(Y).float()).eval()
+        weights = torch.tensor([1.0, 0.5])
+        base = front_logei.qLogNoisyExpectedHypervolumeImprovement(
+            model, REFERENCE.float(), torch.tensor(GP.X).float(), constraints=[lambda Z: Z @ weights - 0.2]
+        )
+        acqf = credited(base)
+        assert acqf(points(4, 1).float()).dtype == torch.float32
+    assert acqf.scores.informative
+
+
 def test_minimising_under_a_constraint_mirrors_maximising() -> None:
     Y = np.column_stack([-GP.y, second_values(GP.X)])
     mirrored = SingleTaskGP(torch.tensor(GP.X), torch.tensor(Y)).eval()

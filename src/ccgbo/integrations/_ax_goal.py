@@ -50,6 +50,7 @@ class Goal:
         if len(goals) == 1 and not constraints:
             ((weights, direction),) = goals
             return cls(Metrics({VALUE: direction}), {VALUE: weights})
+        goals = [(dict.fromkeys(w, 1.0) if len(w) == 1 else w, direction) for w, direction in goals]
         sums = {_name(weights): weights for weights, _ in goals}
         bounds: dict[str, tuple[float, float]] = {}
         for weights, low, high in map(_bounded, constraints):
@@ -110,5 +111,10 @@ def _name(weights: Weights) -> str:
     if len(weights) == 1:
         (name,) = weights
         return name
-    parts = [name if w == 1.0 else f"-{name}" if w == -1.0 else f"{w:g}*{name}" for name, w in weights.items()]
+    parts = [{1.0: name, -1.0: f"-{name}"}.get(w, f"{_short(w)}*{name}") for name, w in weights.items()]
     return " + ".join(parts).replace("+ -", "- ")
+
+
+def _short(weight: float) -> str:
+    text = f"{weight:g}"
+    return text if float(text) == weight else repr(weight)

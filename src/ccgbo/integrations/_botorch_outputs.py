@@ -72,13 +72,14 @@ class Linear:
     b: Array  # (r,)
 
     @classmethod
-    def probed(cls, name: str, function: Callable[[Tensor], Tensor], m: int) -> Linear:
+    def probed(cls, name: str, function: Callable[[Tensor], Tensor], m: int, dtype: torch.dtype) -> Linear:
         """The coefficients of a function of samples, which must be linear."""
         rng = np.random.default_rng(0)
-        Y = torch.tensor(np.concatenate([np.zeros((1, m)), np.eye(m), rng.normal(size=(N_PROBES, m))]))
+        Y = torch.tensor(np.concatenate([np.zeros((1, m)), np.eye(m), rng.normal(size=(N_PROBES, m))]), dtype=dtype)
         values = as_numpy(function(Y.unsqueeze(-2)).reshape(len(Y), -1))  # samples x q x m, with q = 1
         found = cls((values[1 : m + 1] - values[0]).T, values[0])
-        if not np.allclose(found(as_numpy(Y)), values, rtol=1e-8, atol=1e-8):
+        close = 100.0 * torch.finfo(dtype).eps
+        if not np.allclose(found(as_numpy(Y)), values, rtol=close, atol=close * (1.0 + np.abs(values).max())):
             raise UnsupportedError(f"{name} must be linear in the outputs of the model, got {function!r}.")
         return found
 
@@ -104,8 +105,9 @@ class Outputs:
 
     @classmethod
     def of(cls, model: Model, acq_function: AcquisitionFunction) -> Outputs:
-        m = model.num_outputs
-        return cls(_single_outputs(model), *_sought(acq_function, m))
+        models = _single_outputs(model)
+        dtype = get_train_inputs(models[0], transformed=False)[0].dtype
+        return cls(models, *_sought(acq_function, len(models), dtype))
 
     def train_inputs(self) -> Tensor:  # n x d
         inputs = [get_train_inputs(model, transformed=False)[0].detach() for model in self.models]
@@ -195,13 +197,13 @@ def _single_outputs(model: Any) -> list[Model]:
     return [model.subset_output([i]) for i in range(model.num_outputs)]
 
 
-def _sought(acq_function: Any, m: int) -> tuple[Linear, Linear, Array, Array]:
+def _sought(acq_function: Any, m: int, dtype: torch.dtype) -> tuple[Linear, Linear, Array, Array]:
     """Objectives, constraints and the bounds of these."""
     rows = np.eye(m)
     if isinstance(acq_function, FRONT):
         objective_of: Any = acq_function.objective
-        objectives = Linear.probed("acq_function.objective", objective_of, m)
-        parts = [Linear.probed("acq_function.constraints", c, m) for c in acq_function.constraints or ()]
+        objectives = Linear.probed("acq_function.objective", objective_of, m, dtype)
+        parts = [Linear.probed("acq_function.constraints", c, m, dtype) for c in acq_function.constraints or ()]
         constraints = Linear(
             np.concatenate([np.empty((0, m)), *(part.A for part in parts)]),
             np.concatenate([np.empty(0), *(part.b for part in parts)]),
