@@ -22,12 +22,12 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.samplers import BaseSampler
 from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
-from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, MultiObjectiveSamplerTestCase, RelativeSamplerTestCase
 from optuna.trial import TrialState, create_trial
 from viz.browser import chromium
 
 import ccgbo
-from ccgbo.errors import SettingError
+from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.integrations import _optuna_engine, _optuna_pruned, _optuna_trials
 from ccgbo.integrations import optuna as integration
 from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome, news_of
@@ -45,7 +45,7 @@ def quiet() -> Iterator[None]:
     optuna.logging.set_verbosity(optuna.logging.INFO)
 
 
-class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
         return lambda: CCGBOSampler(seed=0)
@@ -230,17 +230,67 @@ def test_a_failed_trial_is_remembered_as_a_place_to_avoid() -> None:
     assert 0.6 < study.best_params["x"] <= 0.7
 
 
-def test_infinite_values_and_broken_constraints_count_as_failures() -> None:
+def test_a_constraint_is_modelled_and_no_value_is_thrown_away() -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0.0, 1.0)
         trial.set_constraint("limit", x - 0.5)
         return math.inf if trial.number == 1 else -x
 
     sampler = CCGBOSampler(seed=0, n_startup_trials=5)
+    study = run(20, sampler, objective)
+    assert set(sampler.credits(study)) == set(range(20))  # the infinite value too: its constraint was measured
+    assert 0.49 < study.best_trial.params["x"] <= 0.5
+
+
+def test_a_constraints_func_is_stored_and_used_as_by_optuna() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+        trial.set_user_attr("c", 0.75 - x - y)
+        return x + y
+
+    sampler = CCGBOSampler(seed=0, constraints_func=lambda t: (t.user_attrs["c"],))
     study = run(25, sampler, objective)
-    good = {t.number for t in study.trials if t.params["x"] <= 0.5 and t.number != 1}
-    assert set(sampler.credits(study)) == good
-    assert 0.4 < study.best_trial.params["x"] <= 0.5
+    assert all(t.constraints == {"0": t.user_attrs["c"]} for t in study.trials)
+    assert study.best_trial.value == pytest.approx(0.75, abs=0.01)
+
+
+def two_goals(trial: optuna.Trial) -> tuple[float, float]:
+    x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+    return x - y**2, (x - 0.2) ** 2 + (y - 0.4) ** 2
+
+
+def test_several_directions_find_a_front() -> None:
+    sampler = CCGBOSampler(seed=0)
+    study = run(25, sampler, two_goals, directions=["maximize", "minimize"])
+    again = run(25, CCGBOSampler(seed=0), two_goals, directions=["maximize", "minimize"])
+    assert len(study.best_trials) >= 8
+    assert params_of(again) == params_of(study)
+    assert set(sampler.credits(study)) == set(range(25))
+    assert integration.CREDITS in study.user_attrs
+
+
+def test_credit_acts_on_a_front_only_where_it_is_asked_for() -> None:
+    plain, asked = (
+        run(16, CCGBOSampler(seed=0, **options), two_goals, directions=["maximize", "minimize"])
+        for options in ({}, {"credit": True})
+    )
+    assert params_of(plain)[:10] == params_of(asked)[:10]
+    assert params_of(plain) != params_of(asked)
+
+
+def test_goals_are_said_to_the_study_and_not_to_the_sampler() -> None:
+    for given in ({"objectives": {"a": "maximize"}}, {"outcome_constraints": {"a": ccgbo.AtMost(1.0)}}):
+        with pytest.raises(UnsupportedError, match=f"{next(iter(given))} must be left out here: directions are said"):
+            CCGBOSampler(**given)  # type: ignore[arg-type]
+
+
+def test_a_study_of_several_directions_resumed_from_its_storage_goes_on(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'o.db'}"
+    whole = run(16, CCGBOSampler(seed=0), two_goals, directions=["maximize", "minimize"])
+    run(12, CCGBOSampler(seed=0), two_goals, directions=["maximize", "minimize"], storage=storage, study_name="s")
+    resumed = optuna.load_study(study_name="s", storage=storage, sampler=CCGBOSampler(seed=0))
+    resumed.optimize(two_goals, n_trials=4)
+    assert params_of(resumed) == params_of(whole)
 
 
 SPACE = {"x": FloatDistribution(0.0, 1.0)}

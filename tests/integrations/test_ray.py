@@ -18,6 +18,7 @@ import ray
 from ray import tune
 from ray.tune.search import ConcurrencyLimiter, Searcher
 
+from ccgbo import AtMost
 from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceError, UnsupportedError
 from ccgbo.integrations.ray import CCGBOSearch, convert_search_space
 from ccgbo.space import Categorical, Float, Int, LinearConstraint, Space
@@ -308,9 +309,18 @@ def test_evaluations_made_elsewhere_are_learned_from() -> None:
     assert [t.state for t in search.optimizer.trials] == ["complete", "failed", "failed"]
 
 
-def test_wrong_arguments_are_refused_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="several objectives"):
+def test_several_objectives_and_constraints_are_refused_by_name() -> None:
+    message = r"several objectives are out of scope: a search of Ray has one metric, got \['a', 'b'\]"
+    with pytest.raises(UnsupportedError, match=message):
         CCGBOSearch(SPACE, metric=["a", "b"], mode=["min", "max"])  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match=message):  # as Tuner passes on what TuneConfig has
+        CCGBOSearch().set_search_properties(["a", "b"], ["min", "max"], SPACE)  # type: ignore[arg-type]
+    for given in ({"objectives": {"a": "maximize"}}, {"outcome_constraints": {"a": AtMost(1.0)}}, {"objective": "a"}):
+        with pytest.raises(UnsupportedError, match=f"{next(iter(given))} must be left out here: a search of Ray"):
+            searching(**given)
+
+
+def test_wrong_arguments_are_refused_by_name() -> None:
     with pytest.raises(SettingError, match="mode must be 'min' or 'max', got 'lowest'"):
         CCGBOSearch(SPACE, metric="loss", mode="lowest")
     with pytest.raises(SettingError, match="must have one length, got 1 and 0"):

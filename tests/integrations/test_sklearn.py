@@ -24,7 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
-from ccgbo import Categorical, Float, Int, LinearConstraint, SettingError, Space
+from ccgbo import AtMost, Categorical, Float, Int, LinearConstraint, SettingError, Space
+from ccgbo.errors import UnsupportedError
 from ccgbo.integrations._sklearn_space import Candidates
 from ccgbo.integrations.sklearn import CCGBOSearchCV
 
@@ -150,6 +151,15 @@ def test_a_callable_that_returns_several_scores_is_searched_by_the_one_named_in_
 
     search = fitted(scoring=scores, refit="accuracy")
     assert search.best_score_ == search.optimizer_.best_value == max(search.cv_results_["mean_test_accuracy"])
+
+
+def test_several_metrics_without_one_to_search_by_and_constraints_are_refused_by_name() -> None:
+    with pytest.raises(SettingError, match=r"refit must name the metric .*, one of \['accuracy', 'f1_macro'\]"):
+        fitted(scoring=["accuracy", "f1_macro"], refit=False)
+    for given in ({"objectives": {"a": "maximize"}}, {"outcome_constraints": {"a": AtMost(1.0)}}):
+        message = f"{next(iter(given))} must be left out here: scikit-learn's searches have one score"
+        with pytest.raises(UnsupportedError, match=message):
+            fitted(settings=given)
 
 
 # -- failures

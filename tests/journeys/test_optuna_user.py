@@ -44,3 +44,56 @@ def test_a_script_with_our_sampler_is_killed_resumed_and_moved_over(desk: Desk) 
     assert min(values.values()) == best
     desk.does("ccgbo run new.db -n 3 --quiet -- python -c 'import sys; print((float(sys.argv[1]) - 1) ** 2 + 1)' {x}")
     wait_for(lambda: len(desk.values("new.db")) == complete + 3)
+
+
+FRONT = """
+import sys
+import time
+import optuna
+from ccgbo.integrations.optuna import CCGBOSampler
+
+file, n_trials, seconds = sys.argv[1:]
+
+def objective(trial):
+    x = trial.suggest_float("x", 0.0, 1.0)
+    y = trial.suggest_float("y", 0.0, 1.0)
+    trial.set_constraint("impurity", x - 0.5)
+    time.sleep(float(seconds))
+    return x + y + (x - y) ** 2, x + y - (x - y) ** 2
+
+study = optuna.create_study(
+    study_name="front", storage="sqlite:///" + file, directions=["minimize", "maximize"], load_if_exists=True,
+    sampler=CCGBOSampler(seed=0),
+)
+done = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
+study.optimize(objective, n_trials=int(n_trials) - len(done))
+for trial in study.get_trials(states=[optuna.trial.TrialState.COMPLETE]):
+    print("point", trial.params["x"], trial.params["y"])
+for trial in study.best_trials:
+    print("best", trial.number, trial.constraints["impurity"], trial.params["x"], trial.params["y"])
+"""
+
+
+def rows(out: str, word: str) -> list[list[float]]:
+    return [[float(number) for number in line.split()[1:]] for line in out.splitlines() if line.startswith(word)]
+
+
+def test_a_script_with_two_directions_and_a_constraint_is_killed_and_resumed_in_a_second_process(desk: Desk) -> None:
+    desk.write("front.py", FRONT)
+    window = desk.window("python front.py killed.db 18 0.3")
+    window.says("Trial 12 finished")
+    kill9(window)
+    out = desk.does("python front.py killed.db 18 0")
+    best = rows(out, "best")
+    assert len(rows(out, "point")) == 18
+    assert len(best) >= 4
+    assert all(impurity <= 0.0 for _, impurity, _, _ in best)
+    assert any(number > 12 and abs(x - y) < 0.2 for number, _, x, y in best)  # the front is x = y, up to the bound
+
+
+def test_two_processes_one_after_the_other_find_the_front_that_one_would_have_found(desk: Desk) -> None:
+    desk.write("front.py", FRONT)
+    whole = rows(desk.does("python front.py whole.db 18 0"), "point")
+    first = rows(desk.does("python front.py parts.db 13 0"), "point")
+    assert len(first) == 13
+    assert rows(desk.does("python front.py parts.db 18 0"), "point") == whole

@@ -15,10 +15,12 @@ from typing import Any, Literal, TypedDict
 from ccgbo.acquisition import Acquisition, Schedule
 from ccgbo.credit.field import CreditSettings
 from ccgbo.engine.settings import Settings, resolve
+from ccgbo.errors import UnsupportedError
 from ccgbo.keywords import unknown_keyword
-from ccgbo.metrics import Between, Direction
+from ccgbo.metrics import Between, Direction, Metrics
 from ccgbo.surrogate.gp.fit import FitSettings
 from ccgbo.tuning import EngineTuning
+from ccgbo.validation import shown
 
 
 class SettingsOptions(TypedDict, total=False):
@@ -94,3 +96,17 @@ def check_options(given: Mapping[str, Any], entry: Callable[..., Any]) -> None:
     """Refuse wrong options now, for an adapter that makes its optimizer later."""
     check_keywords(given, entry, OptimizerOptions)
     resolve(given.get("preset"), **{name: value for name, value in given.items() if name in Settings.__slots__})
+
+
+def goal_options(metrics: Metrics) -> dict[str, Any]:
+    """Metrics as the keywords of ``Optimizer`` that say them."""
+    if metrics.plain:
+        return {"direction": metrics.direction}
+    return {"objectives": metrics.objectives, "outcome_constraints": metrics.constraints}
+
+
+def refuse_goals(given: Mapping[str, Any], instead: str) -> None:
+    """Refuse the options that say what is sought, for an adapter whose framework says it."""
+    for name in ("objective", "objectives", "outcome_constraints"):
+        if given.get(name) is not None:
+            raise UnsupportedError(f"{name} must be left out here: {instead}, got {name}={shown(given[name])}.")

@@ -5,7 +5,8 @@ n  observations, d  inputs, k  posterior paths, m  points
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,8 @@ from botorch.utils.transforms import is_ensemble, normalize, unnormalize
 from torch import Tensor
 
 from ccgbo.arrays import Array
+from ccgbo.credit.field import CreditSettings
+from ccgbo.credit.scores import Scores, score
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.integrations._botorch_bridge import as_numpy
 from ccgbo.surrogate.ascent import ascend
@@ -41,9 +44,36 @@ def only(model: Model) -> Model:
 
 def kernel_of(model: Model) -> Any:
     """The prior covariance of a model that has a single one, else None."""
+    if model.num_outputs != 1:
+        return None
     model = only(model)
     kernel = getattr(model if hasattr(model, "covar_module") else getattr(model, "model", None), "covar_module", None)
     return None if kernel is None or len(kernel.batch_shape) else kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Credited:
+    """Scores of the observations, and what they were compared with."""
+
+    scores: Scores
+    proxy: float  # in the units of what is maximised; NaN of a front
+    fronts: Sequence[Array] | None = None  # (q_j, m) of each draw
+
+
+def draw_paths(model: Model, n_paths: int, tuning: EngineTuning) -> Callable[[Tensor], Tensor] | None:
+    """Joint posterior functions of a model with one output; None where BoTorch has no sampler for it."""
+    sampler = partial(draw_kernel_feature_paths, num_features=2 * tuning.n_features)
+    try:
+        # an ensemble has as many priors as members, which the sampler does not take together
+        paths = None if is_ensemble(model) else draw_matheron_paths(model, torch.Size([n_paths]), prior_sampler=sampler)
+    except NotImplementedError:  # no random features for this kernel or model
+        paths = None
+    return paths
+
+
+def joint_points(candidates: Tensor, X: Tensor) -> Tensor:
+    """Points of a joint draw, the observations last."""
+    return torch.cat([candidates[:N_JOINT], X])
 
 
 class Outcome:
@@ -101,18 +131,24 @@ class Outcome:
             )
         return as_numpy(mean), np.sqrt(np.maximum(as_numpy(variance), 0.0))
 
-    def proxy(self, points: Tensor, n: int, bounds: Tensor, n_paths: int, tuning: EngineTuning) -> float:
-        """Z: the mean over paths of their maxima over the points, of which the last n are the observations."""
-        k = torch.Size([n_paths])
-        sampler = partial(draw_kernel_feature_paths, num_features=2 * tuning.n_features)
-        try:
-            # an ensemble has as many priors as members, which the sampler does not take together
-            paths = None if is_ensemble(self.model) else draw_matheron_paths(self.model, k, prior_sampler=sampler)
-        except NotImplementedError:  # no random features for this kernel or model
-            paths = None
+    def credit(
+        self, X: Tensor, candidates: Tensor, bounds: Tensor, settings: CreditSettings, tuning: EngineTuning
+    ) -> Credited:
+        """The scores of the observations for the proxy of the optimum."""
+        mean, std = self.moments(X)
+        z = self.proxy(candidates[: tuning.path_candidates], X, bounds, settings.n_paths, tuning)
+        unit = self.unit(X, mean)  # eps_c is meant for standardised values
+        scores = score(mean / unit, std / unit, z / unit, floor=settings.floor, eps=tuning.score_eps)
+        return Credited(scores, z)
+
+    def proxy(self, candidates: Tensor, X: Tensor, bounds: Tensor, n_paths: int, tuning: EngineTuning) -> float:
+        """Z: the mean over paths of their maxima over candidates and observations."""
+        paths = draw_paths(self.model, n_paths, tuning)
         if paths is None:  # draws at finitely many points are joint as well
-            some = torch.cat([points[:-n][:N_JOINT], points[-n:]])
-            return float(self(self.model.posterior(some).rsample(k), some).amax(dim=-1).mean())
+            some = joint_points(candidates, X)
+            draws = self.model.posterior(some).rsample(torch.Size([n_paths]))
+            return float(self(draws, some).amax(dim=-1).mean())
+        points = torch.cat([candidates, X])
         maxima, best = self(paths(points).unsqueeze(-1), points).max(dim=-1)  # (k,)
         if tuning.path_steps == 0:
             return float(maxima.mean())

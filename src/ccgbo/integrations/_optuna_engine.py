@@ -6,17 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from optuna.study import Study, StudyDirection
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from ccgbo.engine.model import FitState
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import goal_options
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.state import OptimizerState, iteration_of
-from ccgbo.integrations._optuna_pruned import PrunedReading, check_reading
+from ccgbo.integrations._optuna_metrics import study_metrics
+from ccgbo.integrations._optuna_pruned import Complete, PrunedReading, check_reading
 from ccgbo.integrations._optuna_tree import Tree
 from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome, news_of
-from ccgbo.records import Direction, Trial
+from ccgbo.metrics import Metrics
+from ccgbo.records import Trial
 
 FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
 
@@ -24,8 +27,9 @@ FIT = "ccgbo:fit"  # study attribute: hyperparameters of the last fit
 class Engine:
     """The optimizer that served last, and what was suggested here; the first only saves work."""
 
-    def __init__(self, pruned: PrunedReading) -> None:
+    def __init__(self, pruned: PrunedReading, given: Iterable[str] = ()) -> None:
         check_reading(pruned)
+        self._given = tuple(given)  # settings that the user named, which named metrics leave as they are
         self._pruned: PrunedReading = pruned
         self._suggested: dict[tuple[str, int], dict[str, Any]] = {}  # running trials may not have stored theirs yet
         self._last: tuple[Any, Optimizer] | None = None  # and what it was made for
@@ -72,36 +76,39 @@ class Engine:
         seed: int,
     ) -> Optimizer:
         """As it stands before the suggestion of a trial: the last one brought up to date, or a new one."""
-        direction: Direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-        records = self._records(study, trials, tree)
+        metrics = study_metrics(study, trials)
+        records = self._records(study, trials, tree, metrics)
+        fit, fits = _load_fits(study, tree, metrics, sum(record.state == "complete" for record in records))
         state = OptimizerState(
             rng=np.random.default_rng([seed, number]).bit_generator.state,
             design_seed=derived_seed(seed),
             designed=number,
             iteration=iteration_of((record.state for record in records), settings.initial_size(len(tree.names))),
-            fit=_load_fit(study, tree, sum(record.state == "complete" for record in records)),
+            fit=fit,
+            fits=fits,
         )
-        key = (study.study_name, tree, settings)
+        key = (study.study_name, tree, settings, metrics)
         if self._last is not None and self._last[0] == key:
             optimizer, news = self._last[1], news_of(records, self._last[1].trials)
             if news is not None:
                 optimizer.sync(news, state)
                 return optimizer
-        optimizer = Optimizer(tree.space(), direction=direction, preset=settings, seed=0)
+        given = {} if metrics.plain else {name: getattr(settings, name) for name in self._given}
+        optimizer = Optimizer(tree.space(), preset=settings, seed=0, **goal_options(metrics), **given)
         optimizer.sync(records, state)
         self._last = key, optimizer
         return optimizer
 
-    def _records(self, study: Study, trials: Sequence[FrozenTrial], tree: Tree) -> list[Trial]:
+    def _records(self, study: Study, trials: Sequence[FrozenTrial], tree: Tree, metrics: Metrics) -> list[Trial]:
         """What the trials say, as the engine's own records; their ids are the trials' numbers."""
-        complete = complete_trials(trials, study.direction)
+        complete = Complete([], [], True) if metrics.several else complete_trials(trials, study.direction)
         records: list[Trial] = []
         for t in trials:
             params = t.params
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
             if t.state != TrialState.WAITING and tree.belongs(params):
-                outcome = frozen_outcome(t, complete, self._pruned)
+                outcome = frozen_outcome(t, complete, self._pruned, metrics)
                 if outcome is not None:
                     records.append(Trial(id=t.number, params=tree.inward(params), origin="external", **outcome))
         return records
@@ -111,8 +118,19 @@ def derived_seed(*key: int) -> int:
     return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 2)
 
 
-def _load_fit(study: Study, tree: Tree, n_told: int) -> FitState | None:
-    fit = getattr(study, "user_attrs", {}).get(FIT)
-    if fit is None or fit["names"] != tree.names or fit["n"] > n_told:
+def stored_fits(state: OptimizerState, tree: Tree) -> dict[str, Any] | None:
+    """What to keep of the fits in the study; None where there is none."""
+    if state.fit is None:
         return None
-    return FitState.from_dict(fit)
+    others = {"fits": {name: fit.to_dict() for name, fit in state.fits.items()}} if state.fits else {}
+    return {"names": tree.names, **state.fit.to_dict(), **others}
+
+
+def _load_fits(study: Study, tree: Tree, metrics: Metrics, n_told: int) -> tuple[FitState | None, dict[str, FitState]]:
+    """The last fit of the objective and those of the other metrics, as far as they fit the trials."""
+    stored = getattr(study, "user_attrs", {}).get(FIT)
+    if stored is None or stored["names"] != tree.names or stored["n"] > n_told:
+        return None, {}
+    fits = {name: FitState.from_dict(fit) for name, fit in (stored.get("fits") or {}).items()}
+    known = {name: fit for name, fit in fits.items() if name in metrics.names and fit.n <= n_told}
+    return FitState.from_dict(stored), known

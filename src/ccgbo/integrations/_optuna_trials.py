@@ -9,7 +9,10 @@ from typing import Any
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from ccgbo.integrations._optuna_metrics import named_outcome
 from ccgbo.integrations._optuna_pruned import Complete, PrunedReading
+from ccgbo.metrics import Metrics
+from ccgbo.outcomes import PLAIN
 from ccgbo.records import Trial
 
 
@@ -21,17 +24,23 @@ def complete_trials(trials: Iterable[FrozenTrial], direction: StudyDirection) ->
 
 
 def is_observation(trial: FrozenTrial) -> bool:
-    """Whether it has a finite value and keeps its constraints."""
-    allowed = all(v <= 0.0 for v in trial.constraints.values())
-    return trial.value is not None and math.isfinite(trial.value) and allowed
+    """Whether it has a finite value."""
+    return trial.value is not None and math.isfinite(trial.value)
 
 
-def frozen_outcome(trial: FrozenTrial, complete: Complete, pruned: PrunedReading) -> dict[str, Any] | None:
+def frozen_outcome(
+    trial: FrozenTrial, complete: Complete, pruned: PrunedReading, metrics: Metrics = PLAIN
+) -> dict[str, Any] | None:
     """State, value and noise of the engine's record; None where there is nothing to record."""
     if trial.state == TrialState.RUNNING:
         return {"state": "pending"}
     if trial.state == TrialState.PRUNED and pruned == "ignore":
         return None
+    if trial.state == TrialState.FAIL:
+        return {"state": "failed"}
+    if not metrics.plain:
+        read = complete.outcome(trial, pruned) if trial.state == TrialState.PRUNED and is_observation(trial) else None
+        return named_outcome(trial, read, metrics)
     if not is_observation(trial):
         return {"state": "failed"}
     if trial.state != TrialState.PRUNED:
@@ -64,5 +73,5 @@ def news_of(records: Sequence[Trial], known: Sequence[Trial]) -> list[Trial] | N
     return None if late else news
 
 
-def _outcome(trial: Trial) -> tuple[str, float | None, float | None]:
-    return trial.state, trial.value, trial.noise_variance
+def _outcome(trial: Trial) -> tuple[Any, ...]:
+    return trial.state, trial.value, trial.noise_variance, dict(trial.metrics)

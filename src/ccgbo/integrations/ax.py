@@ -3,9 +3,9 @@
 The experiment is the only memory: whenever it has new outcomes, the engine is built anew from its trials.
 
     trial in Ax                              what the engine is told
-    completed or stopped early, with data    the objective, with the variance sem^2 where it is known
-      ... and an outcome constraint broken   a failure: a place to avoid
-    failed, or a value that is not finite    a failure
+    completed or stopped early, with data    its metrics, each with the variance sem^2 where it is known
+      ... of which some are missing or NaN   the others: objectives and constraints have a model each
+    failed, or no metric that is finite      a failure: a place to avoid
     pending as Ax sees it (abandoned, too)   a point under evaluation
     out of the search space                  nothing
 """
@@ -15,14 +15,14 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.options import OptimizerOptions, check_options
+from ccgbo.engine.options import OptimizerOptions, check_options, goal_options, refuse_goals
 from ccgbo.engine.state import OptimizerState, iteration_of
 from ccgbo.errors import MissingExtraError, ParamsError, SettingError, SpaceExhaustedError, UnsupportedError
-from ccgbo.records import Direction, Trial
+from ccgbo.records import Trial
 from ccgbo.validation import optional_whole_number
 
 try:
@@ -30,16 +30,16 @@ try:
     from ax.core.experiment import Experiment
     from ax.core.experiment_status import ExperimentStatus
     from ax.core.generator_run import GeneratorRun
-    from ax.core.optimization_config import OptimizationConfig
     from ax.core.search_space import SearchSpace
     from ax.core.trial_status import TrialStatus
-    from ax.core.types import ComparisonOp, TParameterization
+    from ax.core.types import TParameterization
     from ax.exceptions.core import SearchSpaceExhausted
     from ax.generation_strategy.external_generation_node import ExternalGenerationNode
     from ax.generation_strategy.transition_criterion import TransitionCriterion
     from ax.storage.json_store.decoder import object_from_json
     from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
 
+    from ccgbo.integrations._ax_goal import Goal, Measured
     from ccgbo.integrations._ax_space import Codec, convert_search_space
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.ax", "ax") from error
@@ -48,11 +48,9 @@ __all__ = ["CCGBOGenerationNode"]
 
 logger = logging.getLogger("ccgbo")
 
-Measured = Mapping[str, tuple[float, float]]  # metric -> mean and its standard error (NaN where unknown)
-
 
 class CCGBOGenerationNode(ExternalGenerationNode):
-    """A node that suggests arms for one objective.
+    """A node that suggests arms for one objective or a front of several, with or without outcome constraints.
 
     >>> client.set_generation_strategy(GenerationStrategy(name="CCGBO", nodes=[CCGBOGenerationNode(seed=0)]))
 
@@ -72,6 +70,7 @@ class CCGBOGenerationNode(ExternalGenerationNode):
         **settings: Unpack[OptimizerOptions],
     ) -> None:
         check_options(settings, CCGBOGenerationNode)
+        refuse_goals(settings, "Ax says it by configure_optimization")
         seed = optional_whole_number("seed", seed, at_least=0)
         super().__init__(
             name=name,
@@ -110,7 +109,8 @@ class CCGBOGenerationNode(ExternalGenerationNode):
             self._codec, last = convert_search_space(experiment.search_space), None
             self._search_space, self._goal = experiment.search_space.clone(), goal
         space = self._codec.space
-        optimizer = Optimizer(space, direction=goal.direction, seed=self._seed, **self._settings)
+        options: dict[str, Any] = goal_options(goal.metrics) | self._settings
+        optimizer = Optimizer(space, seed=self._seed, **options)
         records = _records(experiment, data, goal, self._codec)
         if last is not None and records == self._records:
             return  # what was suggested since is still pending, attached or not: the next point is another one
@@ -177,55 +177,6 @@ CORE_DECODER_REGISTRY[CCGBOGenerationNode.__name__] = CCGBOGenerationNode
 
 
 # -- from the experiment to the engine
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """One objective and its outcome constraints, by metric signature."""
-
-    weights: Mapping[str, float]
-    direction: Direction
-    constraints: Sequence[tuple[Mapping[str, float], float, float]]  # weights, sign, bound: sign * sum <= sign * bound
-
-    @classmethod
-    def of(cls, config: OptimizationConfig | None) -> Goal:
-        if config is None:
-            raise SettingError("the experiment must have an optimization config: call configure_optimization first.")
-        objective = config.objective
-        if objective.is_multi_objective:
-            raise UnsupportedError(f"several objectives are out of scope, got {objective.expression!r}.")
-        for c in config.outcome_constraints:
-            if c.relative:
-                raise UnsupportedError(f"outcome constraints relative to a baseline are out of scope, got {c!r}.")
-        weights = dict(objective.metric_weights)
-        direction: Direction = "maximize"
-        if len(weights) == 1 and min(weights.values()) < 0.0:  # keep the user's own values where there is one metric
-            weights, direction = {name: -w for name, w in weights.items()}, "minimize"
-        constraints = [
-            (dict(c.metric_weights), 1.0 if c.op is ComparisonOp.LEQ else -1.0, float(c.bound))
-            for c in config.outcome_constraints
-        ]
-        return cls(weights, direction, constraints)
-
-    def outcome(self, measured: Measured) -> dict[str, Any] | None:
-        """The fields of a trial with these measurements, None where some are missing."""
-        if not set(self.weights) <= set(measured):
-            return None
-        value = sum(w * measured[name][0] for name, w in self.weights.items())
-        variance = sum((w * measured[name][1]) ** 2 for name, w in self.weights.items())
-        if not math.isfinite(value):
-            return {"state": "failed", "error": f"the value was {value}"}
-        if not all(self._holds(c, measured) for c in self.constraints):
-            return {"state": "failed", "error": "an outcome constraint is broken"}
-        noise = variance if math.isfinite(variance) else None
-        return {"state": "complete", "value": value, "noise_variance": noise}
-
-    @staticmethod
-    def _holds(constraint: tuple[Mapping[str, float], float, float], measured: Measured) -> bool:
-        weights, sign, bound = constraint
-        if not set(weights) <= set(measured):
-            return True
-        return sign * sum(w * measured[name][0] for name, w in weights.items()) <= sign * bound
 
 
 def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec) -> list[Trial]:

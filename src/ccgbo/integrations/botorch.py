@@ -5,6 +5,7 @@
 ``CreditWeightedAcquisitionFunction`` computes, once, when it is made:
 
     Z         mean over k paths of their maxima     BoTorch's pathwise samplers; joint draws where it has none
+    P_j       or the front of each joint draw       where the model has several outputs, see _botorch_outputs.py
     c_i       credit of each training input         ``ccgbo.credit.scores.score`` on BoTorch's posterior
     pi(x)     kNN or smooth field of the credits    in the unit cube of ``bounds``
     factor    (1 - lambda) + lambda pi(x)^e         e = tau / (1 + t / M)
@@ -21,13 +22,12 @@ taken, as BoTorch's own prior-guided wrapper does. Where credit says nothing the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ccgbo.acquisition.base import Codomain
 from ccgbo.credit.field import CreditSettings, exponent
-from ccgbo.credit.scores import Scores, score
+from ccgbo.credit.scores import Scores
 from ccgbo.engine.settings import DEFAULT, at_every_turn
 from ccgbo.engine.state import iteration_of
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
@@ -38,17 +38,23 @@ try:
     import torch
     from botorch.acquisition import analytic, monte_carlo
     from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisitionFunction
-    from botorch.acquisition.input_constructors import acqf_input_constructor, get_acqf_input_constructor
+    from botorch.acquisition.input_constructors import acqf_input_constructor
     from botorch.acquisition.joint_entropy_search import qJointEntropySearch
-    from botorch.acquisition.logei import qLogNoisyExpectedImprovement
     from botorch.acquisition.max_value_entropy_search import qMaxValueEntropy
+    from botorch.acquisition.multi_objective.analytic import ExpectedHypervolumeImprovement
+    from botorch.acquisition.multi_objective.monte_carlo import (
+        qExpectedHypervolumeImprovement,
+        qNoisyExpectedHypervolumeImprovement,
+    )
     from botorch.models.model import Model
     from botorch.utils.sampling import draw_sobol_samples, manual_seed
     from botorch.utils.transforms import is_ensemble, match_batch_shape, t_batch_mode_transform
     from torch import Tensor
 
     from ccgbo.integrations._botorch_bridge import CoreModel, from_botorch, to_botorch
+    from ccgbo.integrations._botorch_inputs import construct_inputs_credit_weighted
     from ccgbo.integrations._botorch_model import KNNField, Outcome, SmoothField, kernel_of
+    from ccgbo.integrations._botorch_outputs import Outputs
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.botorch", "botorch") from error
 
@@ -68,11 +74,15 @@ NONNEGATIVE = (
     monte_carlo.qPosteriorStandardDeviation,
     qJointEntropySearch,
     qMaxValueEntropy,
+    ExpectedHypervolumeImprovement,
+    qExpectedHypervolumeImprovement,
+    qNoisyExpectedHypervolumeImprovement,
 )
 
 
 class CreditWeightedAcquisitionFunction(AcquisitionFunction):
-    """Any analytic or Monte Carlo acquisition of a single-output model, weighted by counterfactual credit.
+    """Any analytic or Monte Carlo acquisition of a single-output model, and hypervolume or constrained expected
+    improvement of several outputs, weighted by counterfactual credit.
 
     >>> credit = CreditWeightedAcquisitionFunction(LogExpectedImprovement(model, best_f), bounds, t=3)
     >>> candidate, value = optimize_acqf(credit, bounds, q=1, num_restarts=5, raw_samples=128)
@@ -112,7 +122,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         self._sample_reducing = isinstance(acq_function, monte_carlo.SampleReducingMCAcquisitionFunction)
         if X_pending is not None:
             acq_function.set_X_pending(X_pending)
-        outcome = Outcome(model, acq_function)
+        outcome = Outcome(model, acq_function) if model.num_outputs == 1 else Outputs.of(model, acq_function)
         X = outcome.train_inputs() if X_observed is None else X_observed.detach()
         bounds = _checked_bounds(bounds, X.shape[-1]).to(X)
         if candidates is not None and (candidates.ndim != 2 or candidates.shape[-1] != X.shape[-1]):
@@ -121,13 +131,13 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
             if candidates is None:
                 seed = int(torch.randint(2**31, (1,)))
                 candidates = draw_sobol_samples(bounds, n=N_CANDIDATES, q=1, seed=seed).squeeze(-2)
-            candidates, (mean, std) = candidates.to(X), outcome.moments(X)
-            searched = torch.cat([candidates[: tuning.path_candidates], X])
-            self.proxy = outcome.proxy(searched, len(X), bounds, self.settings.n_paths, tuning)  # Z_t
-        unit, s = outcome.unit(X, mean), self.settings  # eps_c is meant for standardised values
-        self.scores: Scores = score(mean / unit, std / unit, self.proxy / unit, floor=s.floor, eps=tuning.score_eps)
+            candidates = candidates.to(X)
+            found = outcome.credit(X, candidates, bounds, self.settings, tuning)
+        self.scores: Scores = found.scores
+        self.proxy = found.proxy  # Z_t; NaN of a front
+        self.fronts = found.fronts  # of each draw, where there are several objectives
         self.t = t if t is not None else iteration_of(["complete"] * len(X), DEFAULT.initial_size(X.shape[-1]))
-        self._power = exponent(self.t, s.tau, s.half_life)
+        self._power = exponent(self.t, self.settings.tau, self.settings.half_life)
         self.field = self._make_field(model, X, bounds)
         self.register_buffer("candidates", candidates)
         self.register_buffer("shift", self._least())
@@ -239,8 +249,6 @@ def _checked_model(acq_function: Any, model: Any) -> Model:
         raise SettingError(f"acq_function must be a BoTorch AcquisitionFunction with a model, got {name}.")
     if isinstance(acq_function, OneShotAcquisitionFunction):
         raise UnsupportedError(f"one-shot acquisitions are out of scope, got acq_function of type {name}.")
-    if model.num_outputs != 1:
-        raise UnsupportedError(f"the model of acq_function must have one output, got {model.num_outputs}.")
     return model
 
 
@@ -250,50 +258,4 @@ def _checked_bounds(bounds: Any, d: int) -> Tensor:
     return bounds
 
 
-# -- construction from BoTorch's common arguments, for Ax and others
-
-
-@acqf_input_constructor(CreditWeightedAcquisitionFunction)
-def construct_inputs_credit_weighted(
-    model: Model,
-    bounds: Sequence[tuple[float, float]],  # d pairs
-    base_acqf_class: type[AcquisitionFunction] = qLogNoisyExpectedImprovement,
-    base_acqf_options: Mapping[str, Any] | None = None,
-    training_data: Any = None,
-    X_baseline: Tensor | None = None,
-    X_pending: Tensor | None = None,
-    objective: Any = None,
-    posterior_transform: Any = None,
-    constraints: Any = None,
-    t: int | None = None,
-    settings: CreditSettings | None = None,
-    tuning: EngineTuning | None = None,
-    codomain: Codomain | None = None,
-    candidates: Tensor | None = None,
-    X_observed: Tensor | None = None,
-    seed: int | None = None,
-) -> dict[str, Any]:
-    """Arguments of ``CreditWeightedAcquisitionFunction`` around a base that is built by its own constructor."""
-    common = {
-        "training_data": training_data,
-        "bounds": bounds,
-        "X_baseline": X_baseline,
-        "objective": objective,
-        "posterior_transform": posterior_transform,
-        "constraints": constraints,
-    }
-    given = {name: value for name, value in common.items() if value is not None}
-    inputs = get_acqf_input_constructor(base_acqf_class)(model=model, **given, **(base_acqf_options or {}))
-    limits = torch.as_tensor(bounds, dtype=torch.double).t().contiguous()
-    return {
-        "acq_function": base_acqf_class(**inputs),
-        "bounds": limits,
-        "t": t,
-        "settings": settings,
-        "tuning": tuning,
-        "codomain": codomain,
-        "candidates": candidates,
-        "X_observed": X_observed,
-        "X_pending": X_pending,
-        "seed": seed,
-    }
+acqf_input_constructor(CreditWeightedAcquisitionFunction)(construct_inputs_credit_weighted)

@@ -11,7 +11,8 @@ A study resumed from its storage with the same seed therefore continues as if it
 
     trial in Optuna                     what the engine is told
     complete, value finite              the value
-    complete, a constraint above 0      a failure: a place to avoid
+    complete, several values            one for each direction
+    complete, with constraints          each as a metric of its own, to be at most zero
     complete, value infinite            a failure
     pruned, with a reported value       what ``pruned=`` says, see _optuna_pruned.py
     pruned, without one; failed         a failure
@@ -23,15 +24,16 @@ from __future__ import annotations
 
 import copy
 import threading
+import warnings
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from ccgbo.engine.options import SettingsOptions, check_keywords
+from ccgbo.engine.options import SettingsOptions, check_keywords, refuse_goals
 from ccgbo.engine.settings import PRESETS, Settings, resolve
 from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.records import Trial
@@ -41,12 +43,12 @@ from ccgbo.validation import optional_whole_number
 try:
     import optuna
     from optuna.distributions import BaseDistribution
-    from optuna.samplers import BaseSampler, RandomSampler
+    from optuna.samplers import BaseSampler, RandomSampler, TPESampler
     from optuna.storages import BaseStorage, RDBStorage
     from optuna.study import Study
     from optuna.trial import FrozenTrial, TrialState
 
-    from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed
+    from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed, stored_fits
     from ccgbo.integrations._optuna_pruned import PRUNED, PrunedReading
     from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges
 except ImportError as error:
@@ -64,8 +66,9 @@ _log = optuna.logging.get_logger("optuna.samplers.ccgbo")
 
 
 class CCGBOSampler(BaseSampler):
-    """Counterfactual Credit Guided Bayesian Optimization of one objective.
+    """Counterfactual Credit Guided Bayesian Optimization, of one objective or of several, with constraints or without.
 
+    ``constraints_func`` is as in Optuna's own samplers; ``trial.set_constraint`` needs no argument here.
     ``storage`` is the storage of the study, or its URL. With it, every trial gets the attributes ``ccgbo:weight`` and
     ``ccgbo:credit``: Optuna has no public way from a sampler to a trial's attributes but through the storage.
     ``store_credits=False`` stores no credits at all. ``space``, a ``ccgbo.Space``, is what the objective will ask for,
@@ -86,9 +89,11 @@ class CCGBOSampler(BaseSampler):
         store_credits: bool = True,
         pruned: PrunedReading = PRUNED,
         space: Space | Mapping[str, Any] | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         preset: str | Settings = "default",
         **settings: Unpack[SettingsOptions],
     ) -> None:
+        refuse_goals(settings, "directions are said to create_study, constraints by trial.set_constraint")
         check_keywords(settings, CCGBOSampler, SettingsOptions)
         seed = optional_whole_number("seed", seed, at_least=0)
         n_startup_trials = optional_whole_number("n_startup_trials", n_startup_trials, at_least=0)
@@ -104,7 +109,8 @@ class CCGBOSampler(BaseSampler):
         self._space = None if space is None else as_space(space)
         options = {"pruned": (pruned, PRUNED), "store_credits": (store_credits, True), "space": (self._space, None)}
         self._options = {name: value for name, (value, default) in options.items() if value != default}
-        self._engine = Engine(pruned)
+        self._keeper = None if constraints_func is None else _keeper(constraints_func)
+        self._engine = Engine(pruned, settings)
         self._lock = threading.Lock()  # so that each thread sees what the others were given
 
     def __repr__(self) -> str:
@@ -129,13 +135,11 @@ class CCGBOSampler(BaseSampler):
         study: Study,
         trial: FrozenTrial,  # noqa: ARG002
     ) -> dict[str, BaseDistribution]:
-        _check_single(study)
         return dict(self._tree(study.get_trials(deepcopy=False)).distributions)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        _check_single(study)
         if not search_space:
             return {}
         with self._lock:
@@ -174,19 +178,17 @@ class CCGBOSampler(BaseSampler):
         complete = [t for t in others if t.state == TrialState.COMPLETE]
         for settings, trials in ((self._settings, others), (again, others), (again, complete)):
             optimizer = self._engine.optimizer(study, trials, tree, trial.number, settings, self._seed)
-            before = optimizer.state().fit
+            before = stored_fits(optimizer.state(), tree)
             with suppress(SpaceExhaustedError):  # a small grid is used up: Optuna goes on, so points repeat
                 ahead = min(self._engine.n_undecided(study, trial, trials, tree), MOST_UNDECIDED)
                 asked = optimizer.ask(1 + ahead)[-1]
-                after = optimizer.state().fit
-                new = None if after is None or after == before else {"names": tree.names, **after.to_dict()}
-                return asked, new
+                after = stored_fits(optimizer.state(), tree)
+                return asked, None if after == before else after
         return None, None
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        _check_single(study)
         self._warn_independent(trial, param_name)
         sampler = self._independent_sampler
         if sampler is None:  # no stream of its own: workers with one seed would all start at the same point
@@ -214,7 +216,9 @@ class CCGBOSampler(BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
         self._engine.forget(study, trial)
-        if not self._store_credits or len(study.directions) > 1:
+        if self._keeper is not None:
+            self._keeper.after_trial(study, trial, state, values)
+        if not self._store_credits:
             return
         done = copy.copy(trial)  # the storage still has it as running
         done.state, done.values = state, values
@@ -227,7 +231,6 @@ class CCGBOSampler(BaseSampler):
 
     def credits(self, study: Study) -> dict[int, float]:
         """Credit of every observation of a study for what is now believed to be the optimum, by trial number."""
-        _check_single(study)
         return self._credits(study, study.get_trials(deepcopy=False))
 
     def _credits(self, study: Study, trials: Sequence[FrozenTrial]) -> dict[int, float]:
@@ -267,9 +270,11 @@ def _differing(settings: Settings) -> dict[str, Any]:
     return ({} if nearest == "default" else {"preset": nearest}) | startup | differing[nearest]
 
 
-def _check_single(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise SettingError(f"CCGBOSampler has one objective: directions must be one, got {len(study.directions)}.")
+def _keeper(constraints_func: Callable[[FrozenTrial], Sequence[float]]) -> BaseSampler:
+    """A sampler of Optuna's that stores what the function returns, as Optuna stores it; it samples nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that trial.set_constraint is the newer way is said in our docs
+        return TPESampler(constraints_func=constraints_func)
 
 
 def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.options import OptimizerOptions, check_options
+from ccgbo.engine.options import OptimizerOptions, check_options, refuse_goals
 from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError, UnsupportedError
 from ccgbo.outcomes import bounded
 from ccgbo.records import Trial
@@ -60,9 +60,9 @@ class CCGBOSearch(Searcher):
         **settings: Unpack[OptimizerOptions],
     ) -> None:
         check_options(settings, CCGBOSearch)
+        refuse_goals(settings, "a search of Ray has one metric, and no constraints on others")
         seed = optional_whole_number("seed", seed, at_least=0)
-        if isinstance(metric, list | tuple) or isinstance(mode, list | tuple):
-            raise UnsupportedError(f"several objectives are out of scope: metric must be one name, got {metric!r}.")
+        _refuse_several(metric, mode)
         if mode is not None and mode not in DIRECTIONS:
             raise SettingError(f"mode must be 'min' or 'max', got {mode!r}.")
         if max_t is not None and not (is_finite(max_t) and max_t > 0):
@@ -104,6 +104,7 @@ class CCGBOSearch(Searcher):
 
     def set_search_properties(self, metric: str | None, mode: str | None, config: Mapping[str, Any], **_: Any) -> bool:
         """Take what ``Tuner`` knows; False where the space was given before, as Ray asks."""
+        _refuse_several(metric, mode)
         self._metric, self._mode = metric or self._metric, mode or self._mode
         known = self._codec is not None
         if not known:
@@ -229,3 +230,11 @@ class CCGBOSearch(Searcher):
     def restore(self, checkpoint_path: str) -> None:
         with open(checkpoint_path, "rb") as file:
             self.set_state(cloudpickle.load(file))
+
+
+def _refuse_several(*given: Any) -> None:
+    for each in given:
+        if isinstance(each, list | tuple):
+            raise UnsupportedError(
+                f"several objectives are out of scope: a search of Ray has one metric, got {each!r}."
+            )

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.options import refuse_goals
 from ccgbo.engine.settings import resolve
 from ccgbo.errors import MissingExtraError, SpaceExhaustedError
 from ccgbo.records import Trial
@@ -208,6 +209,7 @@ class _Guide:
     def __init__(self, search: Any, n: int) -> None:
         for name in ("batch_size", "n_initial"):
             optional_whole_number(name, getattr(search, name))
+        refuse_goals(search.settings or {}, "scikit-learn's searches have one score to search by, named by refit")
         self._n, self._search = n, search
         self.batch_size = search.batch_size if search.batch_size is not None else effective_n_jobs(search.n_jobs)
         self._candidates = Candidates(search.param_distributions)
