@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from ccgbo import Space, TellError, Trial
 from ccgbo.engine.history import History
+from ccgbo.metrics import VALUE, Metrics
 from ccgbo.outcomes import outcome_of
 from ccgbo.revisions import abandon, amend, annotate, drop, restore, tell
 
@@ -55,7 +56,7 @@ def assert_same(one: History, other: History) -> None:
 def test_portions_of_changes_make_the_memory_that_all_at_once_makes(
     done: list[tuple[int, str, int, int, bool]],
 ) -> None:
-    lived, portions = History(SPACE, "minimize"), History(SPACE, "minimize")
+    lived, portions = History(SPACE, Metrics({VALUE: "minimize"})), History(SPACE, Metrics({VALUE: "minimize"}))
     changed: set[int] = set()
     for which, action, outcome, params, now in done:
         if which >= len(lived.trials):
@@ -71,14 +72,14 @@ def test_portions_of_changes_make_the_memory_that_all_at_once_makes(
             changed.clear()
             assert_same(portions, lived)
     portions.merge(heard((lived.trials[i] for i in changed), lived.outcomes))
-    at_once = History(SPACE, "minimize")
+    at_once = History(SPACE, Metrics({VALUE: "minimize"}))
     at_once.merge(heard(lived.trials.values(), lived.outcomes))
     assert_same(portions, lived)
     assert_same(at_once, lived)
 
 
 def test_what_is_no_news_leaves_the_data_as_they_are() -> None:
-    history = History(SPACE, "maximize")
+    history = History(SPACE, Metrics())
     trial = history.revise(tell(history.add(PARAMS[0], "model"), OUTCOMES[0]))
     data = history.data()
     history.merge([trial, replace(trial)])
@@ -87,7 +88,7 @@ def test_what_is_no_news_leaves_the_data_as_they_are() -> None:
 
 
 def test_a_point_beyond_the_bounds_is_placed_and_one_of_an_unknown_choice_is_out() -> None:
-    history = History(SPACE, "maximize")
+    history = History(SPACE, Metrics())
     for params in PARAMS[:3]:
         history.revise(tell(history.add(PARAMS[0], "model"), OUTCOMES[0], params=params))
     assert history.data().U[:, 0].tolist() == [0.25, 7.5]
@@ -95,7 +96,7 @@ def test_a_point_beyond_the_bounds_is_placed_and_one_of_an_unknown_choice_is_out
 
 
 def test_true_and_one_are_two_choices_also_in_a_revision() -> None:
-    history = History(SPACE, "maximize")
+    history = History(SPACE, Metrics())
     trial = history.revise(tell(history.add(PARAMS[3], "model"), OUTCOMES[0]))
     before = history.data().F[0, 1]
     history.merge([replace(trial, params=PARAMS[4])])

@@ -302,6 +302,16 @@ def test_each_metric_has_a_diagnosis_of_its_own() -> None:
         opt.diagnose("d")
 
 
+@pytest.mark.parametrize("options", [TWO, BOUND], ids=["front", "feasible"])
+def test_credit_is_off_unless_it_is_asked_for_and_acts_as_it_is_asked_for(options: Any) -> None:
+    assert Optimizer(BOX, **options).settings.credit.strength == 0.0
+    assert Optimizer(BOX, **options, credit=True).settings.credit.strength == 0.5
+    asked = Optimizer(BOX, **options, credit={"strength": 0.9, "tau": 7.0}).settings.credit
+    assert (asked.strength, asked.tau) == (0.9, 7.0)
+    opt = played(two if options is TWO else bounded, 9, **options, credit=True)
+    assert any(t.explanation and t.explanation.neighbours for t in opt.trials)
+
+
 def test_what_is_of_one_objective_only_says_so() -> None:
     opt = played(two, 7, **TWO)
     with pytest.raises(ccgbo.UnsupportedError, match="influence is for one objective"):

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from ccgbo import NoObservationsError, Optimizer, SettingError, UnsupportedError, viz
+from ccgbo import AtMost, NoObservationsError, Optimizer, SettingError, UnsupportedError, viz
 from ccgbo.metrics import feasible
 from ccgbo.records import hypervolume_of
 from ccgbo.viz.cuts import share
@@ -172,10 +172,10 @@ def test_what_is_of_one_value_refuses_several_objectives_by_name(draw: Callable[
         draw(two_objectives())
 
 
-def test_the_pictures_of_the_paper_refuse_named_metrics() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, objective="f", seed=0)
+def test_the_pictures_of_the_paper_refuse_outcome_constraints() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, outcome_constraints={"c": AtMost(1.0)}, seed=0)
     opt.tell_many([{"x": 0.1}, {"x": 0.7}], [1.0, 2.0])
-    with pytest.raises(UnsupportedError, match="plot_illustration is for one objective without a name"):
+    with pytest.raises(UnsupportedError, match="plot_illustration is for one objective without outcome constraints"):
         viz.plot_illustration(opt)
 
 

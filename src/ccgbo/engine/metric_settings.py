@@ -48,10 +48,11 @@ def resuited(settings: Settings, metrics: Metrics) -> Settings:
 
 
 def _open(settings: Settings) -> CreditSettings:
-    """The credit of a preset without what was filled in for its own acquisition."""
-    if settings.credit.strength == 0.0:
-        return settings.credit
-    return replace(settings.credit, strength=None, tau=None, credit_when=None)  # type: ignore[arg-type]
+    """The credit of a preset without what was filled in for its own acquisition; what the user named stays."""
+    nothing: dict[str, Any] = {"strength": None, "tau": None, "credit_when": None}
+    filled = replace(settings, credit=replace(settings.credit, **nothing)).in_force().credit
+    again = {name: None for name in nothing if getattr(settings.credit, name) == getattr(filled, name)}
+    return replace(settings.credit, **again)  # type: ignore[arg-type]
 
 
 def _several(acquisition: Any) -> bool:
