@@ -1,0 +1,136 @@
+"""Which observations the model is made of where there are too many for all of them.
+
+    n  observations, m  of them that are kept, h  places in an order without a gap
+
+An exact posterior costs O(n^3). Beyond ``max_points`` it is made of m = ``kept_points`` rows, in time O(n log n):
+
+    the latest    what the model asked for last, so that it does not ask for it again
+    the best      by value, so that they can be recommended
+    the others    by their distance to where the optimum may be: all of the nearest, and of the rest ever fewer
+
+Where the optimum may be is where posterior functions have their maxima, as credit asks (surrogate/optima.py): here those
+of a coarse model, made of rows that are taken by value in the same way. Distances are in the fitted lengthscales. Rows
+that are kept for their distance are kept without regard to their values, so that a lucky reading and an unlucky one
+beside it are in the model together; by value alone it would be made of the lucky ones.
+
+The order is thinned in inverse proportion to the rank: as many rows as are nearest, h, are kept of those up to e times
+as many, of those up to e^2 times as many, and so on to the end. So the neighbourhood of the optimum is known as with all
+data, and the rest of the space ever more coarsely, but all of it. Of many rows at one place only some are candidates,
+those at evenly spaced quantiles of their values, whose mean is that of all.
+
+Everything here is a pure function of the data and the hyperparameters: a resumed run keeps the same rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from ccgbo.arrays import Array
+from ccgbo.engine.history import Data
+from ccgbo.surrogate.gp.posterior import GP
+from ccgbo.tuning import EngineTuning
+
+Rows = NDArray[np.intp]
+
+LATEST = 0.1  # of the rows that are kept
+BEST = 0.05  # the same
+COARSE = 0.5  # rows of the coarse model, to those that are kept
+N_POOL = 4096  # rows among which the maxima of posterior functions are sought
+N_DRAWS = 64  # posterior functions
+COPIES = 4  # rows at one place that are kept at least
+BLOCK = 8192  # rows whose distances are computed at once
+
+
+class RowRule(Protocol):
+    """Which of too many observations the model takes."""
+
+    def to_fit(self, data: Data, tuning: EngineTuning) -> Rows:
+        """To learn the hyperparameters on."""
+
+    def to_keep(self, data: Data, tuning: EngineTuning, posterior_of: Callable[[Rows], GP]) -> Rows:
+        """To be the observations of the model; ``posterior_of`` makes one of some rows."""
+
+
+class NearOptimum:
+    """The latest, the best, and the others by their distance to where the optimum may be."""
+
+    def to_fit(self, data: Data, tuning: EngineTuning) -> Rows:
+        return by_value(data, max(int(COARSE * n_kept(tuning)), 2))
+
+    def to_keep(self, data: Data, tuning: EngineTuning, posterior_of: Callable[[Rows], GP]) -> Rows:
+        m = n_kept(tuning)
+        candidates = without_copies(data, m)
+        if len(candidates) <= m:
+            return candidates
+        posterior = posterior_of(self.to_fit(data, tuning))
+        places = sampled_optima(data, posterior)
+        blocks = np.array_split(data.F[candidates], -(-len(candidates) // BLOCK))
+        far = np.concatenate([posterior.metric.between(F, places).min(axis=1) for F in blocks])
+        certain = np.union1d(_latest(len(data.values), m), best_first(data)[: int(BEST * m)])
+        order = candidates[np.argsort(far, kind="stable")]
+        order = order[~np.isin(order, certain)]
+        return np.sort(np.concatenate([certain, thinned(order, m - len(certain))]))
+
+
+def n_kept(tuning: EngineTuning) -> int:
+    """m: the observations of a model of more than ``max_points``."""
+    return min(tuning.kept_points, tuning.max_points)
+
+
+def by_value(data: Data, m: int) -> Rows:
+    """The latest, all of the best, and of the others ever fewer the worse they are."""
+    latest, order = _latest(len(data.values), m), best_first(data)
+    order = order[order < len(data.values) - len(latest)]
+    return np.sort(np.concatenate([latest, thinned(order, m - len(latest))]))
+
+
+def best_first(data: Data) -> Rows:  # (n,)
+    """The rows from the best value to the worst, then those beyond the bounds: no optimum can be there."""
+    beyond = ((data.U < 0.0) | (data.U > 1.0)).any(axis=1)
+    return np.lexsort((-data.values, beyond))
+
+
+def thinned(order: Rows, m: int) -> Rows:
+    """m rows of an order: the first h, and of the others h / rank, so that h (1 + log(n / h)) = m."""
+    n = len(order)
+    if n <= m or m == 0:
+        return order[:m]
+    h = brentq(lambda h: h * (1.0 + math.log(n / h)) - m, 1e-9, m)
+    count = np.arange(m)
+    rank = np.where(count < h, count, h * np.exp(np.maximum(count / h - 1.0, 0.0)))
+    return order[np.minimum(rank.astype(np.intp), n - 1)]
+
+
+def without_copies(data: Data, m: int) -> Rows:
+    """All rows, or of those at one place so few that there are m in all, but not fewer than ``COPIES``."""
+    weights = np.sqrt(np.arange(2.0, 2.0 + data.F.shape[1]))  # equal sums: equal rows, up to odds of 1e-10
+    _, place, counts = np.unique((data.F * weights).sum(axis=1), return_inverse=True, return_counts=True)
+    if counts.max() <= COPIES:
+        return np.arange(len(place))
+    caps = 2 ** np.arange(int(math.log2(COPIES)), int(math.log2(counts.max())) + 2)
+    fitting = [cap for cap in caps if np.minimum(counts, cap).sum() <= m]
+    cap = max(fitting, default=COPIES)
+    order = np.lexsort((data.values, place))  # place by place, and there by value
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    kept = np.minimum(counts, cap)
+    steps = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)  # 0 to cap - 1 at each place
+    quantile = ((steps + 0.5) * np.repeat(counts / kept, kept)).astype(np.intp)
+    return np.sort(order[np.repeat(first, kept) + quantile])
+
+
+def sampled_optima(data: Data, posterior: GP) -> Array:  # (k, p)
+    """Where posterior functions are largest among the observations, of which the better ones are looked at more."""
+    pool = data.F[thinned(best_first(data), N_POOL)]
+    draws = posterior.paths(N_DRAWS, np.random.default_rng(0))  # always the same draws: the choice is a pure function
+    places: Array = pool[np.unique(draws(pool).argmax(axis=0))]
+    return places
+
+
+def _latest(n: int, m: int) -> Rows:
+    return np.arange(n - int(LATEST * m), n)
