@@ -8,14 +8,14 @@ An exact posterior costs O(n^3). Beyond ``max_points`` it is made of m = ``kept_
     the best      by value, so that they can be recommended
     the others    by their distance to where the optimum may be: all of the nearest, and of the rest ever fewer
 
-Where the optimum may be is where posterior functions have their maxima, as credit asks (surrogate/optima.py): here those
-of a coarse model, made of rows that are taken by value in the same way. Distances are in the fitted lengthscales. Rows
+The optimum may be where posterior functions have their maxima, as credit asks (surrogate/optima.py): here those of
+a coarse model, made of rows that are taken by value in the same way. Distances are in the fitted lengthscales. Rows
 that are kept for their distance are kept without regard to their values, so that a lucky reading and an unlucky one
 beside it are in the model together; by value alone it would be made of the lucky ones.
 
 The order is thinned in inverse proportion to the rank: as many rows as are nearest, h, are kept of those up to e times
-as many, of those up to e^2 times as many, and so on to the end. So the neighbourhood of the optimum is known as with all
-data, and the rest of the space ever more coarsely, but all of it. Of many rows at one place only some are candidates,
+as many, of those up to e^2 times as many, and so on to the end. So the neighbourhood of the optimum is known as with
+all data, and the rest of the space ever more coarsely, but all of it. Of many rows at one place only some are candidates,
 those at evenly spaced quantiles of their values, whose mean is that of all.
 
 Everything here is a pure function of the data and the hyperparameters: a resumed run keeps the same rows.
