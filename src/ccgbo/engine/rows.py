@@ -15,8 +15,8 @@ beside it are in the model together; by value alone it would be made of the luck
 
 The order is thinned in inverse proportion to the rank: as many rows as are nearest, h, are kept of those up to e times
 as many, of those up to e^2 times as many, and so on to the end. So the neighbourhood of the optimum is known as with
-all data, and the rest of the space ever more coarsely, but all of it. Of many rows at one place only some are candidates,
-those at evenly spaced quantiles of their values, whose mean is that of all.
+all data, and the rest of the space ever more coarsely, but all of it. Of many rows at one place only some are
+candidates, those at evenly spaced quantiles of their values, whose mean is that of all.
 
 Everything here is a pure function of the data and the hyperparameters: a resumed run keeps the same rows.
 """
