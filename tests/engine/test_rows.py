@@ -13,7 +13,7 @@ import pytest
 from ccgbo import Categorical, Float, Int, Optimizer
 from ccgbo.engine.history import Data
 from ccgbo.engine.model import ExactGP, FitState, build_model
-from ccgbo.engine.rows import NearOptimum, best_first, by_value, n_kept, thinned, without_copies
+from ccgbo.engine.rows import NearOptimum, around_best, best_first, n_kept, thinned, without_copies
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.tuning import EngineTuning
@@ -85,12 +85,12 @@ def test_rows_beyond_the_bounds_come_last_however_good() -> None:
     assert best_first(Data(U, U, np.array([1.0, 9.0, 2.0]), np.full(3, np.nan))).tolist() == [2, 0, 1]
 
 
-def test_by_value_are_the_best_the_latest_and_some_of_the_worst() -> None:
+def test_around_the_best_are_the_best_the_latest_and_rows_near_them_and_far_from_them() -> None:
     data = bowl(2000)
-    rows = by_value(data, 100)
+    rows = around_best(data, 100)
     order = best_first(data)
     assert len(set(rows.tolist())) == 100
-    assert set(order[:10]) <= set(rows) and set(range(1990, 2000)) <= set(rows)
+    assert set(order[:5]) <= set(rows) and set(range(1990, 2000)) <= set(rows)
     assert set(order[-500:]) & set(rows)
 
 
@@ -207,10 +207,10 @@ def test_choices_and_conditional_parameters_are_kept_by_their_distance_too() -> 
     assert kept.count("b") > 60 and {"a", "z"} <= set(kept)
 
 
-def test_a_forest_takes_rows_by_value() -> None:
+def test_a_forest_takes_the_rows_around_the_best() -> None:
     data = bowl(500)
     model = build_model(data, (), resolve("default", 2, surrogate="forest", tuning=TUNING))
-    assert model.rows.tolist() == by_value(data, 200).tolist()
+    assert model.rows.tolist() == around_best(data, 200).tolist()
 
 
 # -- one model whatever happens

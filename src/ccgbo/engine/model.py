@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 from ccgbo.engine.history import Data
-from ccgbo.engine.rows import NearOptimum, RowRule, by_value
+from ccgbo.engine.rows import NearOptimum, RowRule, around_best
 from ccgbo.engine.settings import Settings
 from ccgbo.log import report_once
 from ccgbo.surrogate.base import Posterior
@@ -179,7 +179,7 @@ class RandomForest:
         refit: bool | None = None,  # noqa: ARG002
     ) -> Model:
         n, most = len(data.values), settings.tuning.max_points
-        rows = by_value(data, most) if n > most else np.arange(n)
+        rows = around_best(data, most) if n > most else np.arange(n)
         transform, y, _ = _standardised(data, rows, settings)
         forest = Forest.from_data(data.F[rows], y, choices)
         return Model(forest, rows, transform, FitState((), len(data.values)), *forest.at_observations())

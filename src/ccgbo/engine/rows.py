@@ -9,9 +9,9 @@ An exact posterior costs O(n^3). Beyond ``max_points`` it is made of m = ``kept_
     the others    by their distance to where the optimum may be: all of the nearest, and of the rest ever fewer
 
 The optimum may be where posterior functions have their maxima, as credit asks (surrogate/optima.py): here those of
-a coarse model, made of rows that are taken by value in the same way. Distances are in the fitted lengthscales. Rows
-that are kept for their distance are kept without regard to their values, so that a lucky reading and an unlucky one
-beside it are in the model together; by value alone it would be made of the lucky ones.
+a coarse model, made of rows around the best values. Distances are in the fitted lengthscales, in the unit cube before
+there are any. Rows that are kept for their distance are kept without regard to their values, so that a lucky reading and
+an unlucky one beside it are in the model together; by value alone it would be made of the lucky ones.
 
 The order is thinned in inverse proportion to the rank: as many rows as are nearest, h, are kept of those up to e times
 as many, of those up to e^2 times as many, and so on to the end. So the neighbourhood of the optimum is known as with
@@ -30,6 +30,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.spatial.distance import cdist
 
 from ccgbo.arrays import Array
 from ccgbo.engine.history import Data
@@ -41,6 +42,7 @@ Rows = NDArray[np.intp]
 LATEST = 0.1  # of the rows that are kept
 BEST = 0.05  # the same
 COARSE = 0.5  # rows of the coarse model, to those that are kept
+N_PLACES = 64  # best values around which the coarse model's rows are
 N_POOL = 4096  # rows among which the maxima of posterior functions are sought
 N_DRAWS = 64  # posterior functions
 COPIES = 4  # rows at one place that are kept at least
@@ -61,21 +63,12 @@ class NearOptimum:
     """The latest, the best, and the others by their distance to where the optimum may be."""
 
     def to_fit(self, data: Data, tuning: EngineTuning) -> Rows:
-        return by_value(data, max(int(COARSE * n_kept(tuning)), 2))
+        return around_best(data, max(int(COARSE * n_kept(tuning)), 2))
 
     def to_keep(self, data: Data, tuning: EngineTuning, posterior_of: Callable[[Rows], GP]) -> Rows:
-        m = n_kept(tuning)
-        candidates = without_copies(data, m)
-        if len(candidates) <= m:
-            return candidates
-        posterior = posterior_of(self.to_fit(data, tuning))
-        places = sampled_optima(data, posterior)
-        blocks = np.array_split(data.F[candidates], -(-len(candidates) // BLOCK))
-        far = np.concatenate([posterior.metric.between(F, places).min(axis=1) for F in blocks])
-        certain = np.union1d(_latest(len(data.values), m), best_first(data)[: int(BEST * m)])
-        order = candidates[np.argsort(far, kind="stable")]
-        order = order[~np.isin(order, certain)]
-        return np.sort(np.concatenate([certain, thinned(order, m - len(certain))]))
+        coarse = posterior_of(self.to_fit(data, tuning))
+        places = sampled_optima(data, coarse)
+        return around(data, n_kept(tuning), lambda rows: coarse.metric.between(data.F[rows], places))
 
 
 def n_kept(tuning: EngineTuning) -> int:
@@ -83,11 +76,23 @@ def n_kept(tuning: EngineTuning) -> int:
     return min(tuning.kept_points, tuning.max_points)
 
 
-def by_value(data: Data, m: int) -> Rows:
-    """The latest, all of the best, and of the others ever fewer the worse they are."""
-    latest, order = _latest(len(data.values), m), best_first(data)
-    order = order[order < len(data.values) - len(latest)]
-    return np.sort(np.concatenate([latest, thinned(order, m - len(latest))]))
+def around_best(data: Data, m: int) -> Rows:
+    """m rows around the best values, by the distance in the unit cube: what can be said before there is a model."""
+    places = data.U[best_first(data)[:N_PLACES]]
+    return around(data, m, lambda rows: cdist(data.U[rows], places, "sqeuclidean"))
+
+
+def around(data: Data, m: int, distances: Callable[[Rows], Array]) -> Rows:
+    """The latest, the best, and the others by their distance to the nearest of some places; (r,) -> (r, places)."""
+    candidates = without_copies(data, m)
+    if len(candidates) <= m:
+        return candidates
+    blocks = np.array_split(candidates, -(-len(candidates) // BLOCK))
+    order = candidates[np.argsort(np.concatenate([distances(rows).min(axis=1) for rows in blocks]), kind="stable")]
+    n = len(data.values)
+    certain = np.union1d(np.arange(n - int(LATEST * m), n), best_first(data)[: int(BEST * m)])
+    order = order[~np.isin(order, certain)]
+    return np.sort(np.concatenate([certain, thinned(order, m - len(certain))]))
 
 
 def best_first(data: Data) -> Rows:  # (n,)
@@ -130,7 +135,3 @@ def sampled_optima(data: Data, posterior: GP) -> Array:  # (k, p)
     draws = posterior.paths(N_DRAWS, np.random.default_rng(0))  # always the same draws: the choice is a pure function
     places: Array = pool[np.unique(draws(pool).argmax(axis=0))]
     return places
-
-
-def _latest(n: int, m: int) -> Rows:
-    return np.arange(n - int(LATEST * m), n)
