@@ -10,8 +10,8 @@ An exact posterior costs O(n^3). Beyond ``max_points`` it is made of m = ``kept_
 
 The optimum may be where posterior functions have their maxima, as credit asks (surrogate/optima.py): here those of
 a coarse model, made of rows around the best values. Distances are in the fitted lengthscales, in the unit cube before
-there are any. Rows that are kept for their distance are kept without regard to their values, so that a lucky reading and
-an unlucky one beside it are in the model together; by value alone it would be made of the lucky ones.
+there are any. Rows that are kept for their distance are kept without regard to their values, so that a lucky reading
+and an unlucky one beside it are in the model together; by value alone it would be made of the lucky ones.
 
 The order is thinned in inverse proportion to the rank: as many rows as are nearest, h, are kept of those up to e times
 as many, of those up to e^2 times as many, and so on to the end. So the neighbourhood of the optimum is known as with
