@@ -13,7 +13,7 @@ import pytest
 from ccgbo import Categorical, Float, Int, Optimizer
 from ccgbo.engine.history import Data
 from ccgbo.engine.model import ExactGP, FitState, build_model
-from ccgbo.engine.rows import NearOptimum, around_best, best_first, n_kept, thinned, without_copies
+from ccgbo.engine.rows import FOCUS, NearOptimum, around_best, best_first, n_kept, thinned, without_copies
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.tuning import EngineTuning
@@ -69,11 +69,11 @@ def test_a_thinned_order_has_m_distinct_rows_the_first_without_a_gap(n: int, m: 
     assert n < 100 or ranks[-1] > n / 2
 
 
-def test_of_each_further_factor_in_rank_a_thinned_order_keeps_as_many_rows() -> None:
+def test_the_share_of_rows_that_a_thinned_order_keeps_falls_with_a_power_of_the_rank() -> None:
     ranks = thinned(np.arange(50_000), 1000)
-    counts = [((ranks >= low) & (ranks < 4 * low)).sum() for low in (500, 2000, 8000)]
-    assert max(counts) - min(counts) <= 2
-    assert counts[0] > 150 and np.array_equal(ranks[:140], np.arange(140))
+    shares = [((ranks >= low) & (ranks < 1.5 * low)).sum() / low for low in (2000, 8000, 32_000)]
+    assert shares[0] / shares[1] == pytest.approx(4.0**FOCUS, rel=0.05)
+    assert shares[1] / shares[2] == pytest.approx(4.0**FOCUS, rel=0.05)
 
 
 def test_an_order_that_is_no_longer_than_asked_for_is_kept_whole() -> None:
@@ -142,7 +142,7 @@ def test_beyond_it_the_model_has_the_best_the_latest_and_mostly_rows_near_the_op
     assert len(rows) == 120 and (np.diff(rows) > 0).all()
     assert set(best_first(data)[:6]) <= set(rows) and set(range(2988, 3000)) <= set(rows)
     distance = np.hypot(*(data.U - PEAK).T)
-    assert np.median(distance[rows]) < 0.5 * np.median(distance)
+    assert np.median(distance[rows]) < 0.6 * np.median(distance)
     assert distance[rows].max() > 0.8 * distance.max()  # and some of the rest of the space
 
 

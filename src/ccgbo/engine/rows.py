@@ -13,10 +13,10 @@ a coarse model, made of rows around the best values. Distances are in the fitted
 there are any. Rows that are kept for their distance are kept without regard to their values, so that a lucky reading
 and an unlucky one beside it are in the model together; by value alone it would be made of the lucky ones.
 
-The order is thinned in inverse proportion to the rank: as many rows as are nearest, h, are kept of those up to e times
-as many, of those up to e^2 times as many, and so on to the end. So the neighbourhood of the optimum is known as with
-all data, and the rest of the space ever more coarsely, but all of it. Of many rows at one place only some are
-candidates, those at evenly spaced quantiles of their values, whose mean is that of all.
+Of the first h rows of the order all are kept, of the others the share (h / rank)^a. So the neighbourhood of the optimum
+is known as with all data, and the rest of the space ever more coarsely, but all of it: what is far has the most to say
+of a trend. Of many rows at one place only some are candidates, those at evenly spaced quantiles of their values, whose
+mean is that of all.
 
 Everything here is a pure function of the data and the hyperparameters: a resumed run keeps the same rows.
 """
@@ -42,6 +42,7 @@ Rows = NDArray[np.intp]
 LATEST = 0.1  # of the rows that are kept
 BEST = 0.05  # the same
 COARSE = 0.5  # rows of the coarse model, to those that are kept
+FOCUS = 0.7  # a: how much more of the near rows than of the far ones; 0 is a random subset
 N_PLACES = 64  # best values around which the coarse model's rows are
 N_POOL = 4096  # rows among which the maxima of posterior functions are sought
 N_DRAWS = 64  # posterior functions
@@ -102,13 +103,16 @@ def best_first(data: Data) -> Rows:  # (n,)
 
 
 def thinned(order: Rows, m: int) -> Rows:
-    """m rows of an order: the first h, and of the others h / rank, so that h (1 + log(n / h)) = m."""
-    n = len(order)
+    """m rows of an order: the first h, and then the share (h / rank)^a of the others.
+
+    Up to a rank r > h these are h + h ((r / h)^(1 - a) - 1) / (1 - a) rows, which makes m of all n.
+    """
+    n, b = len(order), 1.0 - FOCUS
     if n <= m or m == 0:
         return order[:m]
-    h = brentq(lambda h: h * (1.0 + math.log(n / h)) - m, 1e-9, m)
+    h = brentq(lambda h: h + h * ((n / h) ** b - 1.0) / b - m, 1e-9, m)
     count = np.arange(m)
-    rank = np.where(count < h, count, h * np.exp(np.maximum(count / h - 1.0, 0.0)))
+    rank = np.where(count < h, count, h * (1.0 + b * np.maximum(count / h - 1.0, 0.0)) ** (1.0 / b))
     return order[np.minimum(rank.astype(np.intp), n - 1)]
 
 
