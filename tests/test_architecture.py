@@ -15,7 +15,7 @@ ORDER = [
     "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
-    "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "model", "state",
+    "threads", "design", "search", "settings", "options", "settings_io", "initial", "history", "rows", "model", "state",
     "proposal", "explain", "influence", "reasons", "stopping", "diagnostics", "reader", "editor", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
