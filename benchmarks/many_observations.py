@@ -269,10 +269,13 @@ def quality_table(cells: Cells, cases: tuple[tuple[str, str], ...], reference: s
                     found.append((np.maximum(mine, 0.0) + small, np.maximum(theirs, 0.0) + small))
                     low, high = ratio_interval(*found[-1])
                     ratio = found[-1][0].mean() / found[-1][1].mean()
-                    shown.append(f"{mine.mean():.4g} | {ratio:.3f} [{low:.3f}, {high:.3f}]")
+                    interval = f" [{low:.3f}, {high:.3f}]" if len(seeds) > 1 else ""  # one seed has none
+                    shown.append(f"{mine.mean():.4g} | {ratio:.3f}{interval}")
                 print(f"| {name} | {log} | {n} | {len(seeds)} | {method} | {' | '.join(shown)} |")
             if pairs["ausr"]:
-                both = ["{:.3f} [{:.3f}, {:.3f}]".format(*geometric_ratio(each)) for each in pairs.values()]
+                several = all(len(mine) > 1 for mine, _ in pairs["ausr"])
+                form = "{:.3f} [{:.3f}, {:.3f}]" if several else "{:.3f}"
+                both = [form.format(*geometric_ratio(each)) for each in pairs.values()]
                 print(f"| all | | {n} | | {method} | | {both[0]} | | {both[1]} |", flush=True)
 
 
