@@ -21,7 +21,9 @@ class EngineTuning(Validated):
     refit_growth: Annotated[float, AtLeast(0), OrInfinite()] = 0.02
     """Fraction by which the observations grow before hyperparameters are learned anew; 0 learns them every time."""
     max_points: Annotated[int, AtLeast(2)] = 3000
-    """Observations in the model at most: beyond it keeps the best and the latest."""
+    """Observations up to which the model is made of all of them."""
+    kept_points: Annotated[int, AtLeast(2)] = 1000
+    """Observations that it is made of beyond: the best, the latest, and most of all those near the likely optimum."""
     fit_points: Annotated[int, AtLeast(2)] = 1000
     """Observations that hyperparameters are learned on at most, spread evenly over the values."""
     max_iterations: Annotated[int, AtLeast(1), AtMost(1_000_000)] = 100

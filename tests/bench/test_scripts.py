@@ -29,19 +29,41 @@ def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_many_observations_measures_times_memory_and_what_follows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_many_observations_measures_times_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = script("many_observations", monkeypatch)
+    found = many.measure(60, "default", 0, suggestions=2)
+    assert found["peak"] >= found["before"] > 0.0 and min(found["first"], found["next"]) > 0.0
+
+
+def test_many_observations_compares_rules_on_the_same_rows_and_runs_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     many = script("many_observations", monkeypatch)
-    found = many.measure(60, 0, suggestions=2)
-    assert found["peak"] >= found["before"] > 0.0 and min(found["first"], found["next"]) > 0.0
     monkeypatch.setattr(many, "SUBSET", 30)
     monkeypatch.setattr(many, "SUGGESTIONS", 2)
-    (area, final), (_, other) = many.pair(get_problem("Hartmann6"), 60, 0)
-    assert 0.0 <= final <= area and other >= 0.0
-    many.quality(["Hartmann6"], [20, 60], range(2))
+    monkeypatch.setitem(many.METHODS, "default", {"tuning": {"max_points": 40}})
+    monkeypatch.setitem(many.METHODS["best-and-latest"], "tuning", {"max_points": 40})
+    cases, path = (("Hartmann3", "noisy runs"), ("Hartmann3", "uniform")), tmp_path / "kept.json"
+    many.quality(cases, [60], range(2), list(many.METHODS), path)
+    cells = json.loads(path.read_text())["quality"]
+    assert len(cells) == 2 * 2 * 3
+    assert len({cell["start"] for key, cell in cells.items() if "runs | 60 | 1" in key}) == 1
+    monkeypatch.setattr(many, "follow", None)
+    many.quality(cases, [60], range(2), list(many.METHODS), path)
+    many.quality_table(cells, cases)
     shown = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("| Hartmann6 | 60 |") for line in shown) == 1  # 20 rows are no more than the subset
+    assert sum(line.startswith("| Hartmann3 | ") for line in shown) == 4
+    assert sum(line.startswith("| all | ") for line in shown) == 2
+
+
+def test_best_and_latest_are_the_better_half_by_value_and_the_later_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = script("many_observations", monkeypatch)
+    values = np.random.default_rng(0).standard_normal(60)
+    U = np.zeros((60, 1))
+    rows = many.BestAndLatest().to_fit(many.Data(U, U, values, U[:, 0]), many.EngineTuning(max_points=20))
+    assert len(rows) == 20 and set(np.argsort(-values)[:10]) <= set(rows)
+    rest = np.setdiff1d(np.arange(60), np.argsort(-values)[:10])
+    assert set(rest[-10:]) <= set(rows)
 
 
 def test_the_slope_of_the_lasso_is_that_of_its_value(monkeypatch: pytest.MonkeyPatch) -> None:

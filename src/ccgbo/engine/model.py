@@ -2,7 +2,8 @@
 
 The posterior is a pure function of the data and of a ``FitState`` (hyperparameters and the number of observations they
 were fitted on): the first ``n`` observations are factorised together and the rest appended in one block. So a run that
-was cut and resumed computes the same bits as one that was not.
+was cut and resumed computes the same bits as one that was not. Beyond ``max_points`` the model is of some of the
+observations, see rows.py.
 
 A refit is due when the data have grown by ``refit_growth`` since the last one, when one of those it was made of was
 changed, or when a later observation lies more than three predictive standard deviations from its forecast; otherwise
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from ccgbo.arrays import Array
 from ccgbo.engine import noise as known_noise
 from ccgbo.engine.history import Data
+from ccgbo.engine.rows import NearOptimum, RowRule, around_best
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.stacking import Stacked
 from ccgbo.log import report_once
@@ -32,6 +34,7 @@ from ccgbo.surrogate.gp.fit import fit, hyper_of
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.surrogate.outcome_transform import LARGEST, Outcome, fit_outcome
+from ccgbo.tuning import EngineTuning
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
 
@@ -98,8 +101,11 @@ class Surrogate(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
 class ExactGP:
-    """The Gaussian process of surrogate/gp/."""
+    """The Gaussian process of surrogate/gp/; of more than ``max_points`` observations it takes some."""
+
+    rows: RowRule = field(default_factory=NearOptimum)
 
     def build(
         self,
@@ -112,16 +118,55 @@ class ExactGP:
         refit: bool | None = None,
     ) -> Model:
         if state is None or refit:
-            return _fit(data, choices, settings, state)
+            return self._fit(data, choices, settings, state)
         n = len(data.values)
-        if refit is False:
-            return _with_theta(data, choices, settings, replace(state, n=n, checksum=_checksum(data)))
-        if state.is_of(data) and (n == state.n or n < state.n * (1.0 + settings.tuning.refit_growth)):
-            base = _base(last, data[: state.n], state) or _with_theta(data[: state.n], choices, settings, state)
+        grown = not state.is_of(data) or _has_grown(state, n, settings.tuning)
+        if refit is False or (not grown and n - state.n > settings.tuning.max_points):  # too many to append
+            return self._with_theta(data, choices, settings, replace(state, n=n, checksum=_checksum(data)))
+        if not grown:
+            first = data[: state.n]
+            base = _base(last, first, state) or self._with_theta(first, choices, settings, state)
             appended = _append(base, data)
             if appended is not None:
                 return appended
-        return _fit(data, choices, settings, state)
+        return self._fit(data, choices, settings, state)
+
+    def _fit(self, data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
+        """The posterior with hyperparameters that are learned now."""
+        tuning = settings.tuning
+        some = self.rows.to_fit(data, tuning) if too_many(data, tuning) else np.arange(len(data.values))
+        transform, y, noise = _standardised(data, some, settings)
+        subset = _subsample_by_value(y, tuning.fit_points)
+        result = fit(
+            data.F[some[subset]],
+            y[subset],
+            settings.fit,
+            tuning,
+            choices=choices,
+            given_noise=None if noise is None else noise[subset],
+            known_noise=known_noise.standardised(settings.noise, transform, y),
+            start=None if state is None else np.array(state.theta),
+        )
+        fitted = FitState(tuple(result.theta.tolist()), len(data.values), _checksum(data))
+        return self._with_theta(data, choices, settings, fitted)
+
+    def _with_theta(self, data: Data, choices: Choices, settings: Settings, state: FitState) -> Model:
+        """The posterior of observations that are factorised together."""
+        kernel = get_kernel(settings.fit.kernel, choices)
+        hyper = hyper_of(np.array(state.theta), data.F.shape[1], settings.fit.relevance)
+        n_features = settings.tuning.n_features
+
+        def posterior_of(rows: NDArray[np.intp]) -> tuple[GP, Outcome]:
+            transform, y, noise = _standardised(data, rows, settings)
+            return GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=n_features), transform
+
+        if too_many(data, settings.tuning):
+            rows = self.rows.to_keep(data, settings.tuning, lambda some: posterior_of(some)[0])
+            report_once("max_points", "%d observations: the model keeps %d of them", len(data.values), len(rows))
+        else:
+            rows = np.arange(len(data.values))
+        gp, transform = posterior_of(rows)
+        return Model(gp, rows, transform, state, *gp.at_observations(), data=data)
 
 
 class RandomForest:
@@ -137,7 +182,8 @@ class RandomForest:
         *,
         refit: bool | None = None,  # noqa: ARG002
     ) -> Model:
-        rows = _rows(data.values, settings.tuning.max_points)
+        n, most = len(data.values), settings.tuning.max_points
+        rows = around_best(data, most) if n > most else np.arange(n)
         transform, y, _ = _standardised(data, rows, settings)
         forest = Forest.from_data(data.F[rows], y, choices)
         return Model(forest, rows, transform, FitState((), len(data.values)), *forest.at_observations())
@@ -169,35 +215,19 @@ def build_model(
     return replace(model, mean=model.outcome.forward(data.values[model.rows]))
 
 
-def _fit(data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
-    """The posterior with hyperparameters that are learned now."""
-    rows = _rows(data.values, settings.tuning.max_points)
-    transform, y, noise = _standardised(data, rows, settings)
-    subset = _subsample_by_value(y, settings.tuning.fit_points)
-    result = fit(
-        data.F[rows[subset]],
-        y[subset],
-        settings.fit,
-        settings.tuning,
-        choices=choices,
-        given_noise=None if noise is None else noise[subset],
-        known_noise=known_noise.standardised(settings.noise, transform, y),
-        start=None if state is None else np.array(state.theta),
-    )
-    fitted = FitState(tuple(result.theta.tolist()), len(data.values), _checksum(data))
-    return _with_theta(data, choices, settings, fitted)
+def too_many(data: Data, tuning: EngineTuning) -> bool:
+    """Whether the model takes only some of the observations."""
+    return len(data.values) > tuning.max_points
 
 
-def _with_theta(data: Data, choices: Choices, settings: Settings, state: FitState) -> Model:
-    """The posterior of observations that are factorised together."""
-    rows = _rows(data.values, settings.tuning.max_points)
-    transform, y, noise = _standardised(data, rows, settings)
-    kernel, hyper = (
-        get_kernel(settings.fit.kernel, choices),
-        hyper_of(np.array(state.theta), data.F.shape[1], settings.fit.relevance),
-    )
-    gp = GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=settings.tuning.n_features)
-    return Model(gp, rows, transform, state, *gp.at_observations(), data=data)
+def _has_grown(state: FitState, n: int, tuning: EngineTuning) -> bool:
+    """Whether hyperparameters are to be learned anew for the number of observations alone.
+
+    Beyond ``max_points`` the model has a fixed size, and so has what may be appended to it.
+    """
+    if state.n > tuning.max_points:
+        return n != state.n and n >= state.n + tuning.refit_growth * tuning.max_points
+    return n != state.n and n >= state.n * (1.0 + tuning.refit_growth)
 
 
 def _base(last: Model | None, data: Data, state: FitState) -> Model | None:
@@ -240,17 +270,6 @@ def _standardised(data: Data, rows: NDArray[np.intp], settings: Settings) -> tup
     transform = fit_outcome(settings.outcome_transform, data.values[rows])
     y = transform.forward(data.values[rows])
     return transform, y, _standard_noise(data.noise[rows], transform, y)
-
-
-def _rows(values: Array, most: int) -> NDArray[np.intp]:
-    """All observations, or beyond ``most`` the better half of them by value and the later half by time."""
-    n = len(values)
-    if n <= most:
-        return np.arange(n)
-    report_once("max_points", "%d observations: the model keeps the %d best and latest of them", n, most)
-    best = np.argsort(-values, kind="stable")[: most // 2]
-    rest = np.setdiff1d(np.arange(n), best)[-(most - most // 2) :]
-    return np.sort(np.concatenate([best, rest]))
 
 
 def _subsample_by_value(y: Array, most: int) -> NDArray[np.intp]:

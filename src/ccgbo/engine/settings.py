@@ -175,6 +175,7 @@ PAPER = Settings(
         learn_signal=True,
         refit_growth=0.0,
         max_points=3000,
+        kept_points=1000,
         fit_points=1000,
         max_iterations=100,
         gradient_tolerance=1e-4,
