@@ -157,7 +157,7 @@ def several_metrics(n: int = 100, repeats: int = 16, peers: Sequence[str] = METR
         space, rng = problem.space, np.random.default_rng([0, n])
         points = [space.decode(u) for u in space.sample(n, rng)]
         known = [(point, problem(point)) for point in points]
-        names = ["default", "default-nocredit", *(botorch if peer == "botorch" else peer for peer in peers)]
+        names = ["default", "default-credit", *(botorch if peer == "botorch" else peer for peer in peers)]
         made = {name: get_metric_method(name).make(problem.task, 0, known) for name in names}
         title = f"n = {n}, d = {space.d}, {problem.name}"
         show(title, turns(made, lambda params, _, f=problem: f(params), n, repeats, warm=2))
