@@ -479,18 +479,27 @@ def test_the_example_runs(local_ray: None, capsys: pytest.CaptureFixture[str]) -
 def test_a_real_asha_stops_trials_on_their_intermediate_results(
     local_ray: None,  # noqa: ARG001
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    ended: dict[float, tuple[int, float]] = {}  # length and value as the search is told: a trial may report on after it
+    learn = CCGBOSearch.on_trial_complete
+
+    def listen(self: CCGBOSearch, trial_id: str, result: Any = None, error: bool = False) -> None:
+        rate = next(t.params["rate"] for t in self.optimizer.trials if t.id == self._ids[trial_id])
+        ended[rate] = result["training_iteration"], result["accuracy"]
+        learn(self, trial_id, result, error)
+
+    monkeypatch.setattr(CCGBOSearch, "on_trial_complete", listen)
     example = runpy.run_path(str(ROOT / "examples/ray_asha.py"), run_name="example")
     search, results = example["main"](num_samples=12)
-    lengths = [r.metrics["training_iteration"] for r in results]
+    lengths = [length for length, _ in ended.values()]
+    assert len(results) == len(ended) == 12
     assert max(lengths) == 16 and min(lengths) < 16
     assert "were stopped early" in capsys.readouterr().out
-    by_point = {round(r.config["rate"], 12): r.metrics for r in results}
-    told = {t.id: (t.value, by_point[round(t.params["rate"], 12)]) for t in search.optimizer.trials}
-    assert len(told) == 12
-    whole = [value for value, metrics in told.values() if metrics["training_iteration"] == 16]
-    assert all(value == metrics["accuracy"] for value, metrics in told.values() if metrics["training_iteration"] == 16)
-    assert max(value for value, _ in told.values()) in whole  # no short run passes for the best
+    told = {t.params["rate"]: t.value for t in search.optimizer.trials}
+    whole = {rate: value for rate, (length, value) in ended.items() if length == 16}
+    assert all(told[rate] == value for rate, value in whole.items())
+    assert max(told.values()) in whole.values()  # no short run passes for the best
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning:ray", "ignore::FutureWarning:ray")
