@@ -481,12 +481,11 @@ def test_a_real_asha_stops_trials_on_their_intermediate_results(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ended: dict[float, tuple[int, float]] = {}  # length and value as the search is told: a trial may report on after it
+    ended: dict[int, tuple[int, float]] = {}  # length and value of each trial as the search is told of it
     learn = CCGBOSearch.on_trial_complete
 
     def listen(self: CCGBOSearch, trial_id: str, result: Any = None, error: bool = False) -> None:
-        rate = next(t.params["rate"] for t in self.optimizer.trials if t.id == self._ids[trial_id])
-        ended[rate] = result["training_iteration"], result["accuracy"]
+        ended[self._ids[trial_id]] = result["training_iteration"], result["accuracy"]
         learn(self, trial_id, result, error)
 
     monkeypatch.setattr(CCGBOSearch, "on_trial_complete", listen)
@@ -496,9 +495,9 @@ def test_a_real_asha_stops_trials_on_their_intermediate_results(
     assert len(results) == len(ended) == 12
     assert max(lengths) == 16 and min(lengths) < 16
     assert "were stopped early" in capsys.readouterr().out
-    told = {t.params["rate"]: t.value for t in search.optimizer.trials}
-    whole = {rate: value for rate, (length, value) in ended.items() if length == 16}
-    assert all(told[rate] == value for rate, value in whole.items())
+    told = {t.id: t.value for t in search.optimizer.trials}
+    whole = {trial_id: value for trial_id, (length, value) in ended.items() if length == 16}
+    assert all(told[trial_id] == value for trial_id, value in whole.items())
     assert max(told.values()) in whole.values()  # no short run passes for the best
 
 
