@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 
 from ccgbo import AtMost, CreditSettings, Optimizer
 from ccgbo.acquisition.feasibility import log_within
-from ccgbo.credit.fronts import front_log_likelihood, scores_of
-from ccgbo.credit.scores import log_likelihood
+from ccgbo.credit.fronts import front_log_likelihood
+from ccgbo.credit.scores import log_likelihood, scores_of
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.pareto import non_dominated
 

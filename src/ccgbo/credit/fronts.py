@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ccgbo.arrays import Array
-from ccgbo.credit.scores import EPS, Scores, credits, ranks, raw_scores
+from ccgbo.credit.scores import EPS
 
 
 def front_log_likelihood(
@@ -35,15 +35,3 @@ def front_log_likelihood(
     ]
     result: Array = constant + logsumexp(np.stack(largest), axis=0) - np.log(len(fronts))
     return result
-
-
-def scores_of(
-    log_lik: Array,  # (n,)
-    z: float,  # proxy of the optimum; NaN of a front
-    *,
-    floor: float = 0.1,  # r_min
-    eps: float = EPS,
-) -> Scores:
-    """Scores, ranks and credits from log-likelihoods."""
-    rank = ranks(log_lik)
-    return Scores(z, log_lik, raw_scores(log_lik, eps=eps), rank, credits(rank, floor=floor))

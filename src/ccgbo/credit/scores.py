@@ -47,7 +47,17 @@ def score(
     eps: float = EPS,  # eps_c
 ) -> Scores:
     """Scores, ranks and credits of each observation for the current proxy of the optimum."""
-    log_lik = log_likelihood(mean, std, z, eps=eps)
+    return scores_of(log_likelihood(mean, std, z, eps=eps), z, floor=floor, eps=eps)
+
+
+def scores_of(
+    log_lik: Array,  # (n,)
+    z: float,  # proxy of the optimum; NaN of a front
+    *,
+    floor: float = 0.1,  # r_min
+    eps: float = EPS,
+) -> Scores:
+    """Scores, ranks and credits from log-likelihoods."""
     rank = ranks(log_lik)
     return Scores(z, log_lik, raw_scores(log_lik, eps=eps), rank, credits(rank, floor=floor))
 

@@ -74,12 +74,8 @@ def _expected(state: State, proposal: Proposal, F: Array, history: History) -> l
 
 
 def _by_metric(goals: Goals, proposal: Proposal, F: Array) -> list[dict[str, Any]]:
-    """What each metric is expected to be at each point, and which of them decided.
-
-    While nothing is feasible only the metrics that must become so are looked at.
-    """
-    names = dict.fromkeys([*(goals.metrics.objectives if goals.feasible.any() else ()), *goals.bounded])
-    beliefs = {name: goals.models[name].posterior.predict(F) for name in names}
+    """What each metric that is needed is expected to be at each point, and which of them decided."""
+    beliefs = {name: goals.models[name].posterior.predict(F) for name in goals.needed}
     kept = {name: log_within(*beliefs[name], *goals.bounds(name))[0] for name in goals.bounded}
     objective, sign = goals.metrics.objective, goals.metrics.sign
     z = math.nan if proposal.scores is None else proposal.scores.z

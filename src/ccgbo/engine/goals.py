@@ -81,6 +81,11 @@ class Goals:
         """The constraints of which anything was measured: of the others nothing is known."""
         return [name for name in self.metrics.constraints if len(self.measured.rows(name))]
 
+    @property
+    def needed(self) -> list[str]:
+        """The metrics that a choice looks at: while nothing is feasible, only those that must become so."""
+        return list(dict.fromkeys([*(self.metrics.objectives if self.feasible.any() else ()), *self.bounded]))
+
     @cached_property
     def feasible(self) -> NDArray[np.bool_]:  # (n,)
         """Which trials keep every bound, as far as is known."""
@@ -106,18 +111,11 @@ class Goals:
     def constraints(self, posteriors: Mapping[str, Posterior]) -> list[Bounded]:
         return [Bounded(posteriors[name], *self.bounds(name)) for name in self.bounded]
 
-    # -- one objective
-
-    def incumbent(self) -> float:
-        """The best mean of the objective at a feasible trial; minus infinity where there is none."""
-        mean = self.belief(self.metrics.objective)[0][self.feasible]
-        return float(mean.max()) if len(mean) else -np.inf
-
     # -- several
 
-    def levels(self, names: tuple[str, ...] | None = None) -> Array:  # (n, m)
+    def levels(self) -> Array:  # (n, m)
         """The objectives at every trial: as measured where that is exact, else as believed."""
-        return np.stack([self._level(name) for name in names or self.metrics.objectives], axis=1)
+        return np.stack([self._level(name) for name in self.metrics.objectives], axis=1)
 
     def _level(self, name: str) -> Array:  # (n,)
         model, level = self.models[name], self.belief(name)[0].copy()

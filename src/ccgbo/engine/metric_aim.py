@@ -17,8 +17,8 @@ from ccgbo.acquisition import Acquisition, Context
 from ccgbo.acquisition.feasibility import Feasibility, FeasibilityFactor
 from ccgbo.arrays import Array
 from ccgbo.credit.field import Located
-from ccgbo.credit.fronts import front_log_likelihood, scores_of
-from ccgbo.credit.scores import Scores, log_likelihood
+from ccgbo.credit.fronts import front_log_likelihood
+from ccgbo.credit.scores import Scores, log_likelihood, scores_of
 from ccgbo.engine.goals import Goals
 from ccgbo.engine.step import N_CENTRES, State, elsewhere, most, with_fantasies
 from ccgbo.pareto import non_dominated
@@ -58,10 +58,8 @@ class NamedMetrics:
         return self.goals.places()
 
     def with_pending(self, rng: np.random.Generator) -> Mapping[str, Posterior]:
-        names = [*(self.goals.metrics.objectives if self.goals.feasible.any() else ()), *self.goals.bounded]
-        return {
-            name: with_fantasies(self.state.models[name].posterior, self.state, rng) for name in dict.fromkeys(names)
-        }
+        models = self.state.models
+        return {name: with_fantasies(models[name].posterior, self.state, rng) for name in self.goals.needed}
 
     def centres(self, scores: Scores | None) -> Array:
         if scores is not None:

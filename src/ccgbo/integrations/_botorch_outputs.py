@@ -43,8 +43,8 @@ from torch import Tensor
 from ccgbo.acquisition.feasibility import log_within
 from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditSettings
-from ccgbo.credit.fronts import front_log_likelihood, scores_of
-from ccgbo.credit.scores import log_likelihood
+from ccgbo.credit.fronts import front_log_likelihood
+from ccgbo.credit.scores import log_likelihood, scores_of
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.integrations._botorch_bridge import as_numpy
 from ccgbo.integrations._botorch_model import Credited, draw_paths, joint_points
