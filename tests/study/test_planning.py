@@ -219,6 +219,17 @@ def test_a_row_asked_at_another_time_is_of_another_study() -> None:
     assert len(plan(row, by_id=False).new) == 1
 
 
+def test_a_time_on_the_full_second_is_as_exact_as_the_others_of_its_table() -> None:
+    full = datetime.datetime.fromisoformat("2026-11-16T15:05:42+00:00").timestamp()
+    rows = [
+        {"id": "0", "value": "1", "asked_at": "2026-11-16T15:05:42.000+00:00", **NEW},
+        {"id": "3", "value": "2", "asked_at": "2026-11-16T15:05:42.042+00:00", **NEW},
+    ]
+    assert len(plan(*rows, asked_at={0: full + 0.3, 3: full + 0.342}).new) == 2  # copies in another study
+    cut = [row | {"asked_at": "2026-11-16T15:05:42+00:00"} for row in rows]
+    assert not plan(*cut, asked_at={0: full + 0.3, 3: full + 0.342}).new
+
+
 def test_empty_rows_are_no_rows_but_count() -> None:
     made = plan({"id": "", "value": " "}, {"id": None, "value": None}, {"id": "0", "value": "x"})
     assert [r.row for r in made.refused] == [3]

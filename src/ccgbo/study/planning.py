@@ -141,9 +141,12 @@ class _Planner:
     refused: list[Refusal] = field(default_factory=list)
     said: dict[int, Change] = field(default_factory=dict)  # what the first row of a trial says of it
     there: Counter[str] = field(default_factory=Counter)  # told trials that no row has the id of
+    clock: float = CLOCK  # seconds by which the times of the table may differ from the study's
 
     def plan(self, rows: list[Row], refused: list[Refusal], amend: bool) -> Plan:
         self.refused += refused
+        if not any(row.asked_at % 1 for row in rows if row.asked_at is not None):
+            self.clock = 1.0  # a spreadsheet cuts every time short; one whole second among others is a chance
         own = [row for row in rows if self._is_own(row)]
         numbers, ids = {row.number for row in own}, {row.id for row in own}
         told = (t for t in self.trials.values() if t.id not in ids and t.state in ("complete", "failed"))
@@ -169,7 +172,7 @@ class _Planner:
         known = self.asked_at.get(row.id)
         if row.asked_at is None or known is None:
             return True
-        return abs(row.asked_at - known) <= (CLOCK if row.asked_at % 1 else 1.0)  # a spreadsheet may cut it short
+        return abs(row.asked_at - known) <= self.clock
 
     def _known(self, row: Row) -> None:
         assert row.id is not None
