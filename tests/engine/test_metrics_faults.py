@@ -42,7 +42,9 @@ def test_a_restored_optimizer_suggests_the_same_points_of_a_front(acquisition: s
 
 
 def test_a_front_as_wide_as_numbers_go_has_a_reference_point_and_a_volume() -> None:
-    opt = told(Optimizer(BOX, **TWO), 6, lambda p: {"a": 1.7e308 * (2.0 * p["x"] - 1.0), "b": 1.7e308 * (2.0 * p["y"] - 1.0)})
+    opt = told(
+        Optimizer(BOX, **TWO), 6, lambda p: {"a": 1.7e308 * (2.0 * p["x"] - 1.0), "b": 1.7e308 * (2.0 * p["y"] - 1.0)}
+    )
     found = opt.hypervolume()
     assert math.isinf(found.value) and all(map(math.isfinite, found.reference.values()))
     assert found.value == volumes(opt.trials, opt.metrics)[0][-1]
