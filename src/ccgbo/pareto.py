@@ -16,11 +16,14 @@ and what it does not dominate is, read from the other side, what the bounds them
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
 
+LARGEST = float(np.finfo(float).max)
 BLOCK = 2**22  # comparisons that are held at once
 
 
@@ -84,10 +87,16 @@ def _boxes(U: Array, Z: Array, r: Array) -> tuple[Array, Array]:  # -> (b, m), (
 
 
 def hypervolume(Y: Array, r: Array) -> float:  # (q, m), (m,)
-    """The volume that the points dominate above the reference point."""
+    """The volume that the points dominate above the reference point; infinite where it exceeds the largest float."""
     P = -Y[non_dominated(Y)] if len(Y) else -Y
     lower, upper = _boxes(*_bounds(P[(-r > P).all(axis=1)], -r), -r)
-    return float((upper - lower).prod(axis=1).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        volume = float((upper - lower).prod(axis=1).sum())
+        if math.isfinite(volume):
+            return volume
+        # one side too long for a float, or a product on the way, may be made up for by a short one: in halves and logs
+        logs = np.log(0.5 * upper - 0.5 * lower).sum(axis=1) + len(r) * math.log(2.0)
+        return float(np.exp(logs).sum())
 
 
 def improvement_boxes(Y: Array, r: Array) -> tuple[Array, Array]:  # (q, m), (m,) -> (b, m), (b, m)
@@ -109,11 +118,12 @@ def reference_point(Y: Array, front: Array, *, beyond: float = 0.1) -> Array:  #
     Along an objective in which the front has no extent, that of all points counts, and one where they have none.
     """
     worst, best = front.min(axis=0), front.max(axis=0)
-    extent = best - worst
-    of_all = Y.max(axis=0) - Y.min(axis=0)
-    extent = np.where(extent > 0.0, extent, np.where(of_all > 0.0, of_all, 1.0))
-    result: Array = worst - beyond * extent
-    return result
+    with np.errstate(over="ignore"):
+        extent = best - worst
+        of_all = Y.max(axis=0) - Y.min(axis=0)
+        extent = np.where(extent > 0.0, extent, np.where(of_all > 0.0, of_all, 1.0))
+        result: Array = worst - beyond * np.minimum(extent, LARGEST)
+    return np.maximum(result, -LARGEST)
 
 
 def spread_over(Y: Array, r: Array, n: int) -> list[int]:  # (q, m), (m,)
