@@ -11,6 +11,7 @@ import pytest
 
 import ccgbo
 from ccgbo import AtLeast, AtMost, Between, Optimizer, SettingError, TellError
+from ccgbo.engine.model import ExactGP
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 FAST: Any = {"n_initial": 5, "tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 10}}
@@ -159,6 +160,33 @@ def test_while_nothing_is_feasible_feasibility_is_searched_for() -> None:
     kinds = [t.explanation.acquisition for t in opt.trials if t.explanation and t.explanation.acquisition]
     assert kinds[0] == "Feasibility"
     assert opt.best_trial.values["c"] <= 0.05
+
+
+class Counting:
+    """The default's model, which keeps of each fit the largest value it was made of."""
+
+    def __init__(self) -> None:
+        self.fitted: list[float] = []
+
+    def build(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        self.fitted.append(float(data.values.max()))
+        return ExactGP().build(data, *args, **kwargs)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_while_nothing_is_feasible_objectives_are_not_fitted(failed: bool) -> None:
+    fits, bound = Counting(), {"c": AtMost(0.2)}
+    opt = Optimizer(BOX, objectives={"a": "maximize", "b": "maximize"}, outcome_constraints=bound, seed=0,
+                    surrogate=fits, **{**FAST, "n_initial": 3})  # fmt: skip
+    for x, c in ((0.1, 0.9), (0.4, 0.6), (0.9, 0.3)):
+        opt.tell({"x": x, "y": x}, {"a": 100.0 + x, "b": 200.0 + x, "c": c})
+    if failed:
+        opt.tell({"x": 0.6, "y": 0.1}, failed=True)
+    opt.ask()
+    assert fits.fitted == [0.9]
+    opt.tell({"x": 1.0, "y": 1.0}, {"a": 101.0, "b": 201.0, "c": 0.1})
+    opt.ask()
+    assert sorted(fits.fitted[1:]) == [0.9, 101.0, 201.0]
 
 
 def test_the_front_of_two_objectives_is_covered() -> None:

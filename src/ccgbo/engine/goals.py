@@ -84,7 +84,12 @@ class Goals:
     @property
     def needed(self) -> list[str]:
         """The metrics that a choice looks at: while nothing is feasible, only those that must become so."""
-        return list(dict.fromkeys([*(self.metrics.objectives if self.feasible.any() else ()), *self.bounded]))
+        return list(dict.fromkeys([*self.sought, *self.bounded]))
+
+    @property
+    def sought(self) -> list[str]:
+        """The objectives; while nothing is feasible, the constraints."""
+        return list(self.metrics.objectives) if self.feasible.any() else self.bounded
 
     @cached_property
     def feasible(self) -> NDArray[np.bool_]:  # (n,)
@@ -186,15 +191,14 @@ class Goals:
     # -- places
 
     def places(self) -> Places:
-        """All complete trials, at distances in the shortest of the lengthscales of the objectives."""
-        metrics = [self.models[name].posterior.metric for name in self.metrics.objectives]
+        """All complete trials, at distances in the shortest of the lengthscales of what is sought."""
+        metrics = [self.models[name].posterior.metric for name in self.sought]
         unit = np.min([metric.unit for metric in metrics], axis=0)
         return Places(self.measured.F, Metric(unit, metrics[0].choices))
 
     def unit(self) -> Array:  # (p,)
-        """The distance that counts as one along each column for every metric."""
-        names = [*self.metrics.objectives, *self.bounded]
-        result: Array = np.min([self.models[name].posterior.unit for name in names], axis=0)
+        """The distance that counts as one along each column for every metric that a choice looks at."""
+        result: Array = np.min([self.models[name].posterior.unit for name in self.needed], axis=0)
         return result
 
 
