@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ccgbo.arrays import Array
 
 BLOCK = 2**22  # comparisons that are held at once
+MANY = 32  # points, beyond which the best few are compared with all others first
 
 
 def non_dominated(Y: Array) -> NDArray[np.bool_]:  # (q, m) -> (q,)
@@ -32,12 +33,25 @@ def non_dominated(Y: Array) -> NDArray[np.bool_]:  # (q, m) -> (q,)
         return kept
     if Y.shape[1] <= 2:
         return _non_dominated_pairs(Y[:, 0], Y[:, -1])
-    size = max(BLOCK // max(q * Y.shape[1], 1), 1)
-    for first in range(0, q, size):
-        rows = Y[first : first + size, None, :]
-        as_good, better = np.all(rows <= Y, axis=2), np.any(rows < Y, axis=2)
-        kept[first : first + size] = ~np.any(as_good & better, axis=1)
+    if q > MANY:  # most are dominated by one of those that are good in everything
+        ranks = np.argsort(np.argsort(Y, axis=0), axis=0).sum(axis=1)
+        kept = ~_dominated(Y, Y[np.argpartition(-ranks, MANY)[:MANY]])
+    rows = np.flatnonzero(kept)
+    kept[rows] = ~_dominated(Y[rows], Y[rows])
     return kept
+
+
+def _dominated(Y: Array, by: Array) -> NDArray[np.bool_]:  # (q, m), (o, m) -> (q,)
+    """Which points one of the others is better than in one objective and at least as good as in all."""
+    found = np.zeros(len(Y), dtype=bool)
+    size = max(BLOCK // max(len(by), 1), 1)
+    for first in range(0, len(Y), size):
+        as_good, better = True, False
+        for mine, other in zip(Y[first : first + size].T, by.T, strict=True):  # by columns, which are long
+            as_good = as_good & (mine[:, None] <= other)
+            better = better | (mine[:, None] < other)
+        found[first : first + size] = np.any(as_good & better, axis=1)
+    return found
 
 
 def _non_dominated_pairs(first: Array, second: Array) -> NDArray[np.bool_]:  # (q,), (q,)

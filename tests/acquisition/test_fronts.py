@@ -28,6 +28,9 @@ def test_dominated_points_are_those_that_another_is_better_than(m: int, rng: np.
     for _ in range(60):
         Y = rng.integers(0, 4, size=(int(rng.integers(0, 12)), m)).astype(float)
         assert non_dominated(Y).tolist() == slow_front(Y)
+    for size in (40, 200):
+        Y = rng.normal(size=(size, m)).round(1)
+        assert non_dominated(Y).tolist() == slow_front(Y)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5])

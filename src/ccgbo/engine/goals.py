@@ -30,7 +30,6 @@ from ccgbo.surrogate.optima import Optima
 EXACT = (
     0.05  # standard deviation of the noise, in standardised units, up to which measured values are taken as they are
 )
-BEYOND = 1.0  # extents of the front from its worst values to the point that improvements are measured from
 N_FRONTS = 8  # draws of a front that is known with noise only
 
 
@@ -129,8 +128,19 @@ class Goals:
             level[rows] = model.outcome.forward(self.measured.values[name][rows])
         return level
 
-    def front(self, posteriors: Mapping[str, Posterior], pending: Array, rng: np.random.Generator) -> Front:
-        """The front of the feasible trials and of the fantasies at pending points."""
+    def expected(self, posteriors: Mapping[str, Posterior], F: Array) -> Array:  # (c, p) -> (c', m)
+        """The means of the objectives at those points at which the means of the constraints keep every bound."""
+        for name in self.bounded:
+            (low, high), mean = self.bounds(name), posteriors[name].predict(F)[0]
+            F = F[(low <= mean) & (mean <= high)]
+        return np.stack([posteriors[name].predict(F)[0] for name in self.metrics.objectives], axis=1)
+
+    def front(self, posteriors: Mapping[str, Posterior], pending: Array, F: Array, rng: np.random.Generator) -> Front:
+        """The front of the feasible trials and of the fantasies at pending points.
+
+        Improvements are measured from a point beyond that front and the one that is expected of the candidates F
+        (c, p): where the ends of the front are not known yet but the model expects them farther out, so is the point.
+        """
         names = tuple(self.metrics.objectives)
         own = tuple(posteriors[name] for name in names)
         level, known = (
@@ -138,7 +148,8 @@ class Goals:
             self.feasible if self.feasible.any() else np.ones(len(self.measured.F), dtype=bool),
         )
         Y = level[known]
-        reference = reference_point(level, Y[non_dominated(Y)], beyond=BEYOND)
+        hoped = np.concatenate([Y, self.expected(posteriors, F)])
+        reference = reference_point(level, hoped[non_dominated(hoped)])
         if all(_exact(self.models[name]) for name in names):
             draws = [Y]
         else:

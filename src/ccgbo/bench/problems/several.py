@@ -148,7 +148,8 @@ def get_metric_problem(name: str) -> MetricProblem:
     source = chosen.make(name)
     several = source.num_objectives > 1
     reference = tuple(source.ref_point.tolist()) if several else ()
-    task = _task(*source.bounds.numpy(), source.num_objectives, getattr(source, "num_constraints", 0), reference)
+    low, high = source.bounds.tolist()
+    task = _task(low, high, source.num_objectives, getattr(source, "num_constraints", 0), reference)
     theirs = _largest(source) if several else source.optimal_value
     best = theirs if found is None else (max if several else min)(found, theirs)
     worst = 0.0 if several else source.worst_feasible_value
