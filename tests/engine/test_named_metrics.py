@@ -232,6 +232,20 @@ def test_improvements_are_measured_from_beyond_the_ends_that_the_model_expects(r
     assert all(np.array_equal(one, other) for one, other in zip(near.draws, far.draws, strict=True))
 
 
+def test_ends_that_cannot_be_feasible_are_not_expected() -> None:
+    opt = Optimizer(BOX, objectives={"a": "maximize", "b": "maximize"}, outcome_constraints={"c": AtMost(0.7)},
+                    seed=0, noise="none", **FAST)  # fmt: skip
+    for x in np.linspace(0.0, 1.0, 9):
+        opt.tell({"x": x, "y": 0.5}, {**trade(x), "c": x})
+    state = opt.snapshot()
+    assert state.goals is not None
+    posteriors = {name: state.models[name].posterior for name in ("a", "b", "c")}
+    x = np.array([0.1, 0.6, 0.75, 0.9])
+    found = state.goals.expected(posteriors, np.stack([x, np.full(4, 0.5)], axis=1))
+    known = state.models["a"].outcome.inverse(found[:, 0])
+    assert known == pytest.approx(x[:2] ** 2, abs=0.02)
+
+
 def test_candidates_lie_around_every_point_of_a_front(rng: np.random.Generator) -> None:
     state = middle_of_a_front().snapshot()
     U = aim_of(state).nearby(None, rng)

@@ -9,6 +9,7 @@ as it is, else what the model believes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,6 +31,7 @@ from ccgbo.surrogate.optima import Optima
 EXACT = (
     0.05  # standard deviation of the noise, in standardised units, up to which measured values are taken as they are
 )
+CHANCE = 0.01  # of being feasible, from which on a point counts for what may be had
 N_FRONTS = 8  # draws of a front that is known with noise only
 
 
@@ -129,17 +131,17 @@ class Goals:
         return level
 
     def expected(self, posteriors: Mapping[str, Posterior], F: Array) -> Array:  # (c, p) -> (c', m)
-        """The means of the objectives at those points at which the means of the constraints keep every bound."""
-        for name in self.bounded:
-            (low, high), mean = self.bounds(name), posteriors[name].predict(F)[0]
-            F = F[(low <= mean) & (mean <= high)]
+        """The means of the objectives at those of the points that may be feasible."""
+        if self.bounded:
+            chance = sum(bounded.log_probability(F) for bounded in self.constraints(posteriors))
+            F = F[chance >= math.log(CHANCE)]
         return np.stack([posteriors[name].predict(F)[0] for name in self.metrics.objectives], axis=1)
 
     def front(self, posteriors: Mapping[str, Posterior], pending: Array, F: Array, rng: np.random.Generator) -> Front:
         """The front of the feasible trials and of the fantasies at pending points.
 
         Improvements are measured from a point beyond that front and the one that is expected of the candidates F
-        (c, p): where the ends of the front are not known yet but the model expects them farther out, so is the point.
+        (c, p): where the model expects the ends of the front farther out than they are known, so is the point.
         """
         names = tuple(self.metrics.objectives)
         own = tuple(posteriors[name] for name in names)
