@@ -25,7 +25,8 @@ from scipy.special import ndtr
 
 from ccgbo.arrays import Array
 from ccgbo.diagnosis import Gain
-from ccgbo.engine.search import global_candidates, local_candidates, movable
+from ccgbo.engine.candidates import global_candidates, local_candidates
+from ccgbo.engine.search import movable
 from ccgbo.engine.step import N_CENTRES, State
 from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.surrogate.base import JointPosterior, Paths
