@@ -13,7 +13,7 @@ draw counts by one of
 
 with rank in [0, 1] by value, 1 for the best, and n_eff the effective number of the weights. Nothing random enters from
 outside: the draws are a function of the observations, so that a run that was cut and resumed computes the same bits.
-docs/lab/spending.md has what it gains.
+With categoricals there are no draws: nothing was gained there. docs/lab/spending.md has the figures.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def integrated(
 
     ``known_noise`` says that the noise was given and not learned.
     """
-    if not settings.hyper_samples or len(gp.y) > tuning.integrate_points:
+    if not settings.hyper_samples or gp.kernel.choices or len(gp.y) > tuning.integrate_points:
         return gp
     given = _given_noise(gp)
     energy = NegLogPosterior(
