@@ -53,6 +53,17 @@ def test_it_is_the_posterior_itself_without_draws_and_beyond_so_many_observation
     assert integrated(gp, settings, tuning, credited=True) is gp
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_of_one_or_two_observations_there_are_no_draws(n: int) -> None:
+    gp = GP.from_data(KERNEL, most_likely().hyper, X[:n], Y[:n])
+    assert integrated(gp, FIT, TUNING, credited=True) is gp
+
+
+def test_observations_that_are_all_equal_count_the_same() -> None:
+    flat = GP.from_data(KERNEL, most_likely().hyper, X, np.zeros(12))
+    assert np.isfinite(credit_weighted_fit(flat))
+
+
 def test_without_credit_many_draws_integrate_over_the_posterior_of_the_hyperparameters() -> None:
     """Against an importance-weighted sum over draws of another, wider distribution."""
     rng, settings = np.random.default_rng(0), FitSettings(trend_prior=None, hyper_samples=600)

@@ -13,7 +13,7 @@ draw counts by one of
 
 with rank in [0, 1] by value, 1 for the best, and n_eff the effective number of the weights. Nothing random enters from
 outside: the draws are a function of the observations, so that a run that was cut and resumed computes the same bits.
-With categoricals there are no draws: nothing was gained there. docs/lab/spending.md has the figures.
+With categoricals there are no draws: what they gain there is not certain. docs/lab/spending.md has the figures.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.surrogate.mixture import Mixture, without_light
 from ccgbo.tuning import EngineTuning
 
+LEAST_POINTS = 3  # of fewer nothing is forecast from the others
 STEP = 0.02  # of the differences behind H
 LEAST_CURVATURE = 0.2  # of H along any direction: a draw is then within some e^2 of the most likely value
 FARTHEST = 2.5  # that any hyperparameter may be from its most likely value, on the logarithmic scale
@@ -44,7 +45,8 @@ def integrated(
 
     ``known_noise`` says that the noise was given and not learned.
     """
-    if not settings.hyper_samples or gp.kernel.choices or len(gp.y) > tuning.integrate_points:
+    within = LEAST_POINTS <= len(gp.y) <= tuning.integrate_points
+    if not settings.hyper_samples or gp.kernel.choices or not within:
         return gp
     given = _given_noise(gp)
     energy = NegLogPosterior(
