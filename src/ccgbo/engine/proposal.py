@@ -124,7 +124,7 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
 
 
 def _middle(state: State, proposal: Proposal) -> Array | None:  # (d,)
-    """The middle of the most credited observations, if a prior over the optimum and failures nearby leave it a chance."""
+    """The middle of the most credited observations, if a prior over the optimum and failures leave it a chance."""
     middle = recombined(state, state.model.mean if proposal.scores is None else proposal.scores.credit)
     if middle is None:
         return None

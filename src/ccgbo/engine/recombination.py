@@ -2,10 +2,10 @@
 
     w_i  in proportion to  log(m + 1/2) - log i,   i = 1, ..., m   the places by credit, or without it by posterior mean
 
-Of 20 points in 100 dimensions none is good in more than some of the coordinates, and nothing tells which. Their weighted
-mean keeps what the better ones have in common and averages out what they have not, as the recombination of an evolution
-strategy does (Hansen and Ostermeier 2001, whose weights these are). No acquisition looks there: to a model without
-a trend the middle is an average place.
+Of 20 points in 100 dimensions none is good in more than some of the coordinates, and nothing tells in which. Their
+weighted mean keeps what the better ones have in common and averages out what they have not, as the recombination of
+an evolution strategy does (Hansen 2016, arXiv 1604.00772, whose weights these are). No acquisition looks there: to a
+model without a trend the middle is an average place.
 
 A mean of choices is none, so only observations with the choices of the most promising one take part.
 """
