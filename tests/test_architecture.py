@@ -16,7 +16,7 @@ ORDER = [
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "moves", "search", "settings", "options", "settings_io", "metric_settings", "initial",
-    "history", "table", "noise", "stacking", "rows", "model", "models", "state", "goals", "step", "metric_aim",
+    "history", "table", "noise", "stacking", "rows", "model", "models", "state", "goals", "step", "edge", "metric_aim",
     "proposal", "batch", "explain", "recommend", "influence", "reasons", "stopping", "diagnostics", "core",
     "reader", "editor", "optimizer",
 ]  # fmt: skip

@@ -19,7 +19,9 @@ from ccgbo.arrays import Array
 from ccgbo.credit.field import Located
 from ccgbo.credit.fronts import front_log_likelihood
 from ccgbo.credit.scores import Scores, log_likelihood, scores_of
+from ccgbo.engine.edge import best_of_means
 from ccgbo.engine.goals import Goals
+from ccgbo.engine.search import SMALL_GRID, movable
 from ccgbo.engine.step import N_CENTRES, State, elsewhere, most, with_fantasies
 from ccgbo.pareto import non_dominated
 from ccgbo.surrogate.base import Posterior
@@ -65,6 +67,22 @@ class NamedMetrics:
         if scores is not None:
             return most(scores.credit, self.goals.measured.U, self._n_centres)
         return most(self.merit(), self.goals.measured.U, self._n_centres)
+
+    def ahead(self, posteriors: Mapping[str, Posterior]) -> Array:
+        """One objective under constraints: the best feasible trial, and where the means say that the optimum is."""
+        goals, space = self.goals, self.state.space
+        if goals.metrics.several or not goals.bounded or not goals.feasible.any():
+            return np.empty((0, space.d))
+        if space.grid_size_at_most(SMALL_GRID):
+            return np.empty((0, space.d))
+        best = space.snap(most(self.merit(), goals.measured.U, 1))
+        if space.constraints or not len(space.continuous):
+            return best
+        f, free, bounded = space.features(best)[0], movable(space, best)[0], goals.constraints(posteriors)
+        ends = best_of_means(posteriors[goals.metrics.objective], bounded, f, free, self.unit())
+        ahead = np.repeat(best, len(ends), axis=0)
+        ahead[:, space.continuous] = ends[:, space.continuous_columns]
+        return np.concatenate([best, ahead])
 
     @property
     def _n_centres(self) -> int:

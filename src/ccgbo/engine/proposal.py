@@ -38,6 +38,9 @@ from ccgbo.engine.search import global_candidates, local_candidates, optimize_ac
 from ccgbo.engine.step import Aim, OneObjective, State
 from ccgbo.errors import InfeasibleSpaceError
 
+N_CLOSE = 48  # candidates close to the points that an aim names
+CLOSE = (-5.0, -2.0)  # decimal logarithms of their least and largest distance
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
@@ -56,6 +59,7 @@ class Proposal:
     alpha: Array  # (m,) of the base at the candidates
     weighted: BoundAcquisition
     values: Array  # (m,) of the weighted acquisition at the candidates
+    starts: Array  # (k, d) that the search starts from beside the best candidates
     chosen: Array | None = None  # (d,), None where nothing was chosen
 
     def without_credit(self) -> Proposal:
@@ -80,7 +84,8 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     credit = credit_factor(aim.places(), scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
     success = SuccessFactor.build(aim.places(), state.failed, s.fit.kernel)
     posteriors = aim.with_pending(rng)
-    U = np.concatenate([U, local_candidates(space, aim.centres(scores), s.tuning.n_local, rng)])
+    near, ahead = local_candidates(space, aim.centres(scores), s.tuning.n_local, rng), aim.ahead(posteriors)
+    U = np.concatenate([U, near, ahead, local_candidates(space, ahead, N_CLOSE, rng, CLOSE)])
     F = space.features(U)
     context, feasibility = aim.context(posteriors, optima, rng, F)
     factors = [credit, prior_factor(state), success, feasibility]
@@ -99,6 +104,7 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
         alpha=alpha,
         weighted=weighted,
         values=values,
+        starts=ahead,
     )
 
 
@@ -128,6 +134,7 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
         state.excluded,
         unit=aim_of(state).unit(),
         rng=rng,
+        also=proposal.starts,
     )
 
 

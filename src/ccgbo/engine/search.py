@@ -30,6 +30,7 @@ from ccgbo.tuning import EngineTuning
 
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
+NEARBY = (-2.5, -0.5)  # decimal logarithms of the least and the largest distance of a local candidate
 FEW_COORDINATES = 20  # that a local candidate changes on average where there are many
 
 
@@ -45,7 +46,9 @@ def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generat
     return space.snap(shifted_sobol(space.d, tuning.n_candidates, rng))
 
 
-def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
+def local_candidates(
+    space: Space, centres: Array, n: int, rng: np.random.Generator, scales: tuple[float, float] = NEARBY
+) -> Array:  # (m, d) snapped
     """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates.
 
     In many dimensions about ``FEW_COORDINATES`` of them, as TuRBO and BoTorch's ``sample_around_best`` do.
@@ -53,7 +56,7 @@ def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Genera
     if n == 0 or len(centres) == 0 or space.grid_size_at_most(SMALL_GRID):
         return np.empty((0, space.d))
     base = centres[rng.integers(len(centres), size=n)]
-    scale = 10.0 ** rng.uniform(-2.5, -0.5, size=(n, 1))
+    scale = 10.0 ** rng.uniform(*scales, size=(n, 1))
     moved = base + scale * rng.standard_normal((n, space.d)) * space.extent
     dice = rng.random((n, space.d))
     share = rng.random((n, 1)) * min(1.0, 2.0 * FEW_COORDINATES / space.d)
@@ -131,12 +134,13 @@ def optimize_acquisition(
     *,
     unit: Array,  # (p,) distance that counts as one along each column
     rng: np.random.Generator,
+    also: Array | None = None,  # (k, d) points that the search starts from in any case
 ) -> Array:  # (d,)
     """The best point found that is not excluded."""
     values = _finite(values)
     order = np.argsort(-values, kind="stable")
     if tuning.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
-        refined, refined_values = refine_best(acquisition, space, U, values, tuning, unit=unit, rng=rng)
+        refined, refined_values = refine_best(acquisition, space, U, values, tuning, unit=unit, rng=rng, also=also)
         U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
         order = np.argsort(-values, kind="stable")
     for allowed in (excluded.keeps_distance, excluded.is_new):
@@ -156,11 +160,16 @@ def refine_best(
     *,
     unit: Array,
     rng: np.random.Generator,
-) -> tuple[Array, Array]:  # (n_starts, d), (n_starts,)
-    """The best candidates, each moved to a local maximum of the acquisition."""
+    also: Array | None = None,  # (k, d)
+) -> tuple[Array, Array]:  # (n_starts + k, d), (n_starts + k,)
+    """The best candidates and the points ``also``, each moved to a local maximum of the acquisition."""
     order = np.argsort(-values, kind="stable")
-    starts, good = order[: tuning.n_starts], U[order[:SOME_CHOICES]]
-    return _refine(acquisition, space, U[starts], values[starts], good, tuning, unit, rng)
+    best, good = order[: tuning.n_starts], U[order[:SOME_CHOICES]]
+    starts, at_starts = U[best], values[best]
+    if also is not None and len(also):
+        starts = np.concatenate([starts, also])
+        at_starts = np.concatenate([at_starts, _finite(acquisition(space.features(also)))])
+    return _refine(acquisition, space, starts, at_starts, good, tuning, unit, rng)
 
 
 def _finite(values: Array) -> Array:

@@ -95,6 +95,9 @@ class Aim(Protocol):
     def centres(self, scores: Scores | None) -> Array:
         """(c, d) observations to look around: the most credited, or without credit the best predicted."""
 
+    def ahead(self, posteriors: Mapping[str, Posterior]) -> Array:
+        """(a, d) points that the search starts from in any case, with candidates close to them; none as a rule."""
+
     def context(
         self, posteriors: Mapping[str, Posterior], optima: Any, rng: np.random.Generator, F: Array
     ) -> tuple[Context, FeasibilityFactor | None]:
@@ -137,6 +140,9 @@ class OneObjective:
 
     def centres(self, scores: Scores | None) -> Array:
         return most(self.state.model.mean if scores is None else scores.credit, self.state.observed)
+
+    def ahead(self, posteriors: Mapping[str, Posterior]) -> Array:  # noqa: ARG002
+        return np.empty((0, self.state.space.d))
 
     def context(
         self, posteriors: Mapping[str, Posterior], optima: Any, rng: np.random.Generator, F: Array

@@ -1,4 +1,4 @@
-"""Problems with several metrics as ``botorch.test_functions`` defines them: measured constraints, several objectives.
+"""Problems with several metrics: measured constraints, several objectives.
 
     get_metric_problem("WeldedBeam4")        the problem
     metric_problem_names("pareto_choosing")  names, all or one group's
@@ -8,9 +8,10 @@
     pareto_choosing         two to four objectives, C2DTLZ2 with a constraint, on which the preset may be chosen
     pareto_reporting        others, on which no setting is chosen
 
-A name ends in the number of parameters, and of objectives where there are several. BoTorch's own objects are evaluated
-in double precision and without noise. Every objective is minimised, and a constraint is minus BoTorch's slack, so that
-a point is feasible where every constraint is at most 0. Reference points are BoTorch's. Its optima and its largest
+They are as ``botorch.test_functions`` defines them; more to choose on come from published formulas (constrained.py). A
+name ends in the number of parameters, and of objectives where there are several. BoTorch's own objects are evaluated in
+double precision and without noise. Every objective is minimised, and a constraint is minus BoTorch's slack, so that a
+point is feasible where every constraint is at most 0. Reference points are BoTorch's. Its optima and its largest
 hypervolumes are partly approximate; ``best_metrics.json`` has what ``python benchmarks/best_metrics.py`` found, and the
 better of the two counts.
 """
@@ -18,7 +19,7 @@ better of the two counts.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -28,7 +29,9 @@ from typing import Any
 import numpy as np
 
 from ccgbo.arrays import Array
+from ccgbo.bench.problems import constrained
 from ccgbo.bench.problems.base import Rows, need, row_of
+from ccgbo.bench.problems.constrained import Formula
 from ccgbo.errors import SettingError
 from ccgbo.space import Float, Space
 
@@ -91,12 +94,13 @@ def _many(cls: str, **options: Any) -> _Source:
     return _Source(module="multi_objective", cls=cls, options=options)
 
 
-METRIC_GROUPS: Mapping[str, Mapping[str, _Source]] = MappingProxyType(
+METRIC_GROUPS: Mapping[str, Mapping[str, _Source | Formula]] = MappingProxyType(
     {
         "constrained_choosing": {
             "Gramacy2": _one("ConstrainedGramacy"),
             "TensionCompression3": _one("TensionCompressionString"),
             "WeldedBeam4": _one("WeldedBeamSO"),
+            **constrained.CHOOSING,
         },
         "constrained_reporting": {
             "ConstrainedHartmann6": _one("ConstrainedHartmann", dim=6),
@@ -119,7 +123,7 @@ METRIC_GROUPS: Mapping[str, Mapping[str, _Source]] = MappingProxyType(
         },
     }
 )
-METRIC_PROBLEMS: Mapping[str, _Source] = MappingProxyType(
+METRIC_PROBLEMS: Mapping[str, _Source | Formula] = MappingProxyType(
     {name: source for group in METRIC_GROUPS.values() for name, source in group.items()}
 )
 
@@ -133,14 +137,21 @@ def get_metric_problem(name: str) -> MetricProblem:
     """The problem of that name."""
     if name not in METRIC_PROBLEMS:
         raise SettingError(f"name must be one of {list(METRIC_PROBLEMS)}, got {name!r}.")
-    source = METRIC_PROBLEMS[name].make(name)
+    found = METRIC_PROBLEMS[name]
+    return _of_formula(name, found) if isinstance(found, Formula) else _of_botorch(name, found.make(name))
+
+
+def _of_formula(name: str, formula: Formula) -> MetricProblem:
+    task = Task(space=_space(formula.bounds), objectives=("f",), constraints=_names("c", formula.constraints))
+    return MetricProblem(name=name, task=task, function=formula, best=formula.best, worst=formula.worst)
+
+
+def _of_botorch(name: str, source: Any) -> MetricProblem:
     several = source.num_objectives > 1
-    names = tuple(f"f{i}" for i in range(source.num_objectives)) if several else ("f",)
-    low, high = source.bounds.numpy()
     task = Task(
-        space=Space({f"x{j + 1}": Float(float(a), float(b)) for j, (a, b) in enumerate(zip(low, high, strict=True))}),
-        objectives=names,
-        constraints=tuple(f"c{i}" for i in range(getattr(source, "num_constraints", 0))),
+        space=_space(source.bounds.T.tolist()),
+        objectives=_names("f", source.num_objectives) if several else ("f",),
+        constraints=_names("c", getattr(source, "num_constraints", 0)),
         reference=tuple(source.ref_point.tolist()) if several else (),
     )
     found = _found().get(name, {}).get("value")
@@ -148,6 +159,14 @@ def get_metric_problem(name: str) -> MetricProblem:
     best = theirs if found is None else (max if several else min)(found, theirs)
     worst = 0.0 if several else source.worst_feasible_value
     return MetricProblem(name=name, task=task, function=_rows(source), best=float(best), worst=float(worst))
+
+
+def _space(bounds: Iterable[Sequence[float]]) -> Space:
+    return Space({f"x{j + 1}": Float(low, high) for j, (low, high) in enumerate(bounds)})
+
+
+def _names(letter: str, n: int) -> tuple[str, ...]:
+    return tuple(f"{letter}{i}" for i in range(n))
 
 
 def _rows(source: Any) -> Callable[[Array], Array]:
