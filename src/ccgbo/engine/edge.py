@@ -17,7 +17,7 @@ from ccgbo.acquisition.feasibility import Bounded
 from ccgbo.arrays import Array
 from ccgbo.surrogate.base import Posterior
 
-STEPS = 30
+STEPS = 15
 MARGIN = 1.0  # standard deviations
 
 
@@ -82,6 +82,6 @@ def _climb(means: _Means, constraints: Sequence[Bounded], z: Array, margin: Arra
             "fun": lambda z: signs * (means(z)[0][1 + rows] - bounds) - margin[rows],
             "jac": lambda z: signs[:, None] * means(z)[1][1 + rows],
         },
-        options={"maxiter": STEPS, "ftol": 1e-9},
+        options={"maxiter": STEPS, "ftol": 1e-7},
     ).x
     return found if np.isfinite(found).all() else z

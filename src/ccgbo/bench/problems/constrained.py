@@ -207,9 +207,9 @@ CHOOSING: Mapping[str, Formula] = MappingProxyType(
             function=i_beam,
             bounds=((10.0, 80.0), (10.0, 50.0), (0.9, 5.0), (0.9, 5.0)),
             constraints=2,
-            best=0.0130741,
+            best=0.013074118905223335,
             worst=6.68,
-            point=(80.0, 50.0, 0.9, 2.3217922),
+            point=(80.0, 50.0, 0.9, 2.3217922606924644),
         ),
         "CantileverBeam5": Formula(
             function=cantilever,
