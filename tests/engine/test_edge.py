@@ -132,5 +132,7 @@ def test_an_optimum_on_the_edge_of_two_bounds_is_found_to_many_digits() -> None:
     for _ in range(35):
         trial = opt.ask()
         opt.tell(trial, {**bounded(trial.params), "y": trial.params["y"]})
-    kept = [trial.values["value"] for trial in opt.observations if trial.values["c"] <= 0.5 and trial.values["y"] <= 0.3]
+    kept = [
+        trial.values["value"] for trial in opt.observations if trial.values["c"] <= 0.5 and trial.values["y"] <= 0.3
+    ]
     assert max(kept) == pytest.approx(0.3 + 0.41**0.5, abs=1e-5)

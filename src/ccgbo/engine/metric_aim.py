@@ -71,9 +71,8 @@ class NamedMetrics:
     def ahead(self, posteriors: Mapping[str, Posterior]) -> Array:
         """One objective under constraints: the best feasible trial, and where the means say that the optimum is."""
         goals, space = self.goals, self.state.space
-        if goals.metrics.several or not goals.bounded or not goals.feasible.any():
-            return np.empty((0, space.d))
-        if space.grid_size_at_most(SMALL_GRID):
+        sought = goals.bounded and goals.feasible.any() and not goals.metrics.several
+        if not sought or space.grid_size_at_most(SMALL_GRID):
             return np.empty((0, space.d))
         best = space.snap(most(self.merit(), goals.measured.U, 1))
         if space.constraints or not len(space.continuous):
