@@ -11,6 +11,7 @@ import pytest
 
 from ccgbo import TellError, Trial
 from ccgbo.explanation import Explanation
+from ccgbo.metrics import Measurement
 from ccgbo.outcomes import outcome_of
 from ccgbo.records import Event
 from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, event, event_of, restore, tell, who
@@ -18,6 +19,7 @@ from ccgbo.revisions import abandon, amend, annotate, attributes_of, drop, event
 WHY = Explanation(reason="initial design")
 PENDING = Trial(id=17, params={"x": 73.5, "kind": "a"}, origin="design", explanation=WHY)
 COMPLETE = replace(PENDING, **outcome_of([9.0, 9.5]))
+MEASURED = replace(PENDING, state="complete", metrics={"cost": Measurement(value=2.5), "ph": Measurement(value=7.0)})
 FAILED = replace(PENDING, **outcome_of(None, failed=True, error="broke"))
 ABANDONED = replace(PENDING, state="abandoned")
 
@@ -57,6 +59,8 @@ def test_dropping_and_restoring_give_the_trial_back() -> None:
         (lambda: abandon(ABANDONED), "trial 17 is abandoned already"),
         (lambda: tell(ABANDONED, outcome_of(1.0)), "trial 17 was abandoned: amend brings it back"),
         (lambda: tell(COMPLETE, outcome_of(1.0)), r"trial 17 is already complete \(value 9.25\): amend corrects it"),
+        (lambda: tell(FAILED, outcome_of(1.0)), "trial 17 is already failed: amend corrects it"),
+        (lambda: tell(MEASURED, outcome_of(1.0)), r"already complete \(cost 2.5, ph 7.0\): amend corrects it"),
         (lambda: annotate(PENDING, {"note": 3}), "note must be a text, got 3"),
         (lambda: annotate(PENDING, {"tags": "one"}), "tags must be a list of texts, got 'one'"),
         (lambda: annotate(PENDING, {"tags": ["a", 1]}), r"tags must be a list of texts, got \['a', 1\]"),

@@ -117,8 +117,8 @@ def reference_point(Y: Array, front: Array, *, beyond: float = 0.1) -> Array:  #
 
 
 def spread_over(Y: Array, r: Array, n: int) -> list[int]:  # (q, m), (m,)
-    """Up to ``n`` points of a front that together dominate the most volume, each in turn adding what it can."""
-    chosen: list[int] = []
+    """Up to ``n`` points that span a front: the best of each objective, then whichever adds the most volume."""
+    chosen = list(dict.fromkeys(int(i) for i in Y.argmax(axis=0)))[:n]
     while len(chosen) < min(n, len(Y)):
         rest = [i for i in range(len(Y)) if i not in chosen]
         chosen.append(max(rest, key=lambda i: hypervolume(Y[[*chosen, i]], r)))

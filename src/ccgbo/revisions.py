@@ -44,7 +44,8 @@ def tell(
     if trial.state == "abandoned":
         raise TellError(f"trial {trial.id} was abandoned: amend brings it back with a value.")
     if trial.state != "pending":
-        raise TellError(f"trial {trial.id} is already {trial.state} (value {trial.value!r}): amend corrects it.")
+        said = ", ".join(f"{name} {value!r}" for name, value in trial.values.items())
+        raise TellError(f"trial {trial.id} is already {trial.state}{said and f' ({said})'}: amend corrects it.")
     told = replace(trial, **outcome, params=trial.params if params is None else dict(params))
     return annotate(told, attributes or {})
 

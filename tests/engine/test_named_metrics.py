@@ -184,6 +184,9 @@ def test_recommendations_span_the_front_or_meet_an_aspiration() -> None:
     assert isinstance(several, tuple) and 2 <= len(several) <= 5
     ids = {t.id for t in opt.pareto_front(by="model")} | {t.id for t in opt.pareto_front()}
     assert {r.trial_id for r in several} <= ids
+    front = [t.values for t in opt.pareto_front()]
+    ends = max(v["a"] for v in front), min(v["b"] for v in front)
+    assert (several[0].mean, several[-1].metrics["b"][0]) == pytest.approx(ends, abs=0.02)  # both ends are shown
     one = opt.recommend({"a": 1.0, "b": 0.5})
     other = opt.recommend({"a": 0.0, "b": 0.0})
     assert isinstance(one, ccgbo.Recommendation) and isinstance(other, ccgbo.Recommendation)

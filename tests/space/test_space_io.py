@@ -155,7 +155,8 @@ def test_a_condition_on_a_set_is_written_in_the_same_order_everywhere() -> None:
     ("data", "told"),
     [
         ([], "must have a table 'parameters'"),
-        ({}, "must have a table 'parameters'"),
+        ({}, "must have a table 'parameters', got nothing"),
+        ({"x": [0.0, 1.0]}, r"got 'x' at the top: parameters stand below a line \[parameters\]"),
         ({"parameters": {}}, "non-empty mapping"),
         ({"parameters": {"x": {"type": "float"}, "y": {1, 2}}}, "parameters.x must have 'low'"),
         ({"parameters": {"x": {1, 2}}}, "parameters.x must be a table, a list or a value, got {1, 2}"),

@@ -74,7 +74,7 @@ def _parameter_to_dict(p: Parameter) -> dict[str, Any]:
 def space_from_dict(data: Any) -> Space:
     """A space from what ``space_to_dict`` gives, or from a TOML or JSON document of that shape."""
     if not isinstance(data, Mapping) or not isinstance(data.get("parameters"), Mapping):
-        raise SpaceError("a space document must have a table 'parameters'.")
+        raise SpaceError(f"a space document must have a table 'parameters', got {_outline(data)}.")
     for key in data:
         if key not in ("parameters", "constraints"):
             raise SpaceError(f"a space document has 'parameters' and 'constraints', got {key!r}.")
@@ -89,6 +89,13 @@ def space_from_dict(data: Any) -> Space:
         except SpaceError as error:
             raise SpaceError(f"constraints[{i}]: {error}") from None
     return Space(parameters, constraints=constraints)
+
+
+def _outline(data: Any) -> str:
+    if not isinstance(data, Mapping):
+        return repr(data)
+    named = ", ".join(map(repr, data)) or "nothing"
+    return f"{named} at the top: parameters stand below a line [parameters]" if data else named
 
 
 def _parameter_from_dict(name: str, spec: Any) -> Parameter:
