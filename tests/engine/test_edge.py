@@ -11,7 +11,7 @@ from ccgbo import AtMost, Optimizer
 from ccgbo.acquisition.feasibility import Bounded
 from ccgbo.arrays import Array
 from ccgbo.engine.edge import best_of_means
-from ccgbo.engine.proposal import propose
+from ccgbo.engine.proposal import aim_of
 from ccgbo.surrogate.base import Posterior
 from ccgbo.surrogate.gp.cross import Hyper
 from ccgbo.surrogate.gp.kernels import get_kernel
@@ -85,7 +85,7 @@ def told(space: Any, f: Any, n: int = 12, **options: Any) -> Optimizer:
 
 
 def starts(opt: Optimizer) -> Array:  # (a, d)
-    return propose(opt.snapshot(), opt.generator()).starts
+    return aim_of(opt.snapshot()).ahead()
 
 
 def bounded(p: dict[str, Any]) -> dict[str, float]:
@@ -122,8 +122,14 @@ def test_in_a_mixed_space_the_choice_of_the_best_trial_is_held() -> None:
     assert {opt.space.decode(u)["kind"] for u in starts(opt)} == {"a"}
 
 
-def test_under_a_rule_on_the_inputs_the_search_starts_at_the_best_trial_alone() -> None:
+def test_under_a_rule_on_the_inputs_and_with_many_of_them_the_search_starts_at_the_best_trial_alone() -> None:
     assert len(starts(told(BOX, bounded, constraint=lambda p: p["x"] <= 0.9))) == 1
+    many = {f"x{i}": (0.0, 1.0) for i in range(50)}
+    assert len(starts(told(many, lambda p: {"value": sum(p.values()), "c": p["x0"]}))) == 1
+
+
+def test_without_a_local_search_there_is_nothing_to_start() -> None:
+    assert not len(starts(told(BOX, bounded, preset="paper")))
 
 
 def test_an_optimum_on_the_edge_of_two_bounds_is_found_to_many_digits() -> None:

@@ -17,7 +17,8 @@ from ccgbo.acquisition.feasibility import Bounded
 from ccgbo.arrays import Array
 from ccgbo.surrogate.base import Posterior
 
-STEPS = 15
+MOST_FREE = 40  # parameters up to which it is sought: a step costs the cube of their number
+STEPS = 15  # at most
 MARGIN = 1.0  # standard deviations
 
 

@@ -19,7 +19,7 @@ from ccgbo.arrays import Array
 from ccgbo.credit.field import Located
 from ccgbo.credit.fronts import front_log_likelihood
 from ccgbo.credit.scores import Scores, log_likelihood, scores_of
-from ccgbo.engine.edge import best_of_means
+from ccgbo.engine.edge import MOST_FREE, best_of_means
 from ccgbo.engine.goals import Goals
 from ccgbo.engine.search import SMALL_GRID, movable
 from ccgbo.engine.step import N_CENTRES, State, elsewhere, most, with_fantasies
@@ -68,15 +68,16 @@ class NamedMetrics:
             return most(scores.credit, self.goals.measured.U, self._n_centres)
         return most(self.merit(), self.goals.measured.U, self._n_centres)
 
-    def ahead(self, posteriors: Mapping[str, Posterior]) -> Array:
+    def ahead(self) -> Array:
         """One objective under constraints: the best feasible trial, and where the means say that the optimum is."""
         goals, space = self.goals, self.state.space
         sought = goals.bounded and goals.feasible.any() and not goals.metrics.several
-        if not sought or space.grid_size_at_most(SMALL_GRID):
+        if not sought or not self.state.settings.tuning.n_starts or space.grid_size_at_most(SMALL_GRID):
             return np.empty((0, space.d))
         best = space.snap(most(self.merit(), goals.measured.U, 1))
-        if space.constraints or not len(space.continuous):
+        if space.constraints or not 0 < len(space.continuous) <= MOST_FREE:
             return best
+        posteriors = {name: self.state.models[name].posterior for name in goals.needed}
         f, free, bounded = space.features(best)[0], movable(space, best)[0], goals.constraints(posteriors)
         ends = best_of_means(posteriors[goals.metrics.objective], bounded, f, free, self.unit())
         ahead = np.repeat(best, len(ends), axis=0)

@@ -38,7 +38,7 @@ from ccgbo.engine.search import global_candidates, local_candidates, optimize_ac
 from ccgbo.engine.step import Aim, OneObjective, State
 from ccgbo.errors import InfeasibleSpaceError
 
-N_CLOSE = 48  # candidates close to the points that an aim names
+N_CLOSE = 48  # candidates close to the points that an aim looks ahead to
 CLOSE = (-5.0, -2.0)  # decimal logarithms of their least and largest distance
 
 
@@ -59,7 +59,6 @@ class Proposal:
     alpha: Array  # (m,) of the base at the candidates
     weighted: BoundAcquisition
     values: Array  # (m,) of the weighted acquisition at the candidates
-    starts: Array  # (k, d) that the search starts from beside the best candidates
     chosen: Array | None = None  # (d,), None where nothing was chosen
 
     def without_credit(self) -> Proposal:
@@ -84,8 +83,7 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     credit = credit_factor(aim.places(), scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
     success = SuccessFactor.build(aim.places(), state.failed, s.fit.kernel)
     posteriors = aim.with_pending(rng)
-    near, ahead = local_candidates(space, aim.centres(scores), s.tuning.n_local, rng), aim.ahead(posteriors)
-    U = np.concatenate([U, near, ahead, local_candidates(space, ahead, N_CLOSE, rng, CLOSE)])
+    U = np.concatenate([U, local_candidates(space, aim.centres(scores), s.tuning.n_local, rng)])
     F = space.features(U)
     context, feasibility = aim.context(posteriors, optima, rng, F)
     factors = [credit, prior_factor(state), success, feasibility]
@@ -104,7 +102,6 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
         alpha=alpha,
         weighted=weighted,
         values=values,
-        starts=ahead,
     )
 
 
@@ -125,16 +122,22 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
 
 
 def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array:  # (d,)
+    """The best point of the weighted acquisition, sought from the best candidates and what the aim looks ahead to."""
+    aim, space, U, values = aim_of(state), state.space, proposal.U, proposal.values
+    ahead = aim.ahead()
+    if len(ahead):
+        more = np.concatenate([ahead, local_candidates(space, ahead, N_CLOSE, rng, CLOSE)])
+        U, values = np.concatenate([U, more]), np.concatenate([values, proposal.weighted(space.features(more))])
     return optimize_acquisition(
         proposal.weighted,
-        state.space,
-        proposal.U,
-        proposal.values,
+        space,
+        U,
+        values,
         state.settings.tuning,
         state.excluded,
-        unit=aim_of(state).unit(),
+        unit=aim.unit(),
         rng=rng,
-        also=proposal.starts,
+        also=ahead,
     )
 
 

@@ -95,7 +95,7 @@ class Aim(Protocol):
     def centres(self, scores: Scores | None) -> Array:
         """(c, d) observations to look around: the most credited, or without credit the best predicted."""
 
-    def ahead(self, posteriors: Mapping[str, Posterior]) -> Array:
+    def ahead(self) -> Array:
         """(a, d) points that the search starts from in any case, with candidates close to them; none as a rule."""
 
     def context(
@@ -141,7 +141,7 @@ class OneObjective:
     def centres(self, scores: Scores | None) -> Array:
         return most(self.state.model.mean if scores is None else scores.credit, self.state.observed)
 
-    def ahead(self, posteriors: Mapping[str, Posterior]) -> Array:  # noqa: ARG002
+    def ahead(self) -> Array:
         return np.empty((0, self.state.space.d))
 
     def context(
