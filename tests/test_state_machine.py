@@ -313,11 +313,15 @@ class Session(RuleBasedStateMachine):
         COUNTS["space changes"] += 1
         self.assert_next_is_that_of_a_new_optimizer()
 
+    def another(self) -> Optimizer:
+        """An optimizer of the same space and settings."""
+        return Optimizer(self.opt.space, **self.settings)
+
     def assert_next_is_that_of_a_new_optimizer(self) -> None:
         """With the same trials and state, on a copy: what is looked at is not moved."""
         state = self.opt.state_dict()
         order = {i: place for place, i in enumerate(state["outcomes"])}
-        new, copy = Optimizer(self.opt.space, **self.settings), Optimizer(self.opt.space, **self.settings)
+        new, copy = self.another(), self.another()
         new.sync(sorted(self.opt.trials, key=lambda t: order.get(t.id, -1)), self.opt.state())
         copy.load_state_dict({**state, "queue": []})
         assert self.suggest(new) == self.suggest(copy)
@@ -355,7 +359,7 @@ class Session(RuleBasedStateMachine):
     @rule()
     def save_and_load(self) -> None:
         text = json.dumps(self.opt.state_dict(), allow_nan=False)
-        other = Optimizer(self.opt.space, **self.settings)
+        other = self.another()
         other.load_state_dict(json.loads(text))
         assert json.dumps(other.state_dict()) == text
         ours, theirs = self.suggest(self.opt), self.suggest(other)

@@ -77,6 +77,13 @@ def test_goals_that_cannot_be_meant_are_one_line_and_leave_no_file(call: Call, a
     assert not Path("new.db").exists()
 
 
+def test_bounds_that_contradict_each_other_are_one_line_and_leave_no_file(call: Call) -> None:
+    bounds = ["--constraint", "ph>=8", "--constraint", "ph<=7"]
+    said = call("init", "new.db", "--space", "space.toml", *bounds, code=1)
+    assert said == "error: Between.lower must be less than upper, got 8.0 and 7.0.\n"
+    assert not Path("new.db").exists()
+
+
 def test_metrics_are_told_corrected_and_shown(lab: Call) -> None:
     lab("ask", "lab.db", "-n", "3")
     told = lab("tell", "lab.db", "0", "yield=71.5", "cost=3,2", "impurity=0.01", "ph=7", "--error", "yield=0.5")

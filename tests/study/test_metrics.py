@@ -323,3 +323,11 @@ def test_an_optimizer_and_a_study_change_alike(path: Path) -> None:
         assert [e.note for e in optimizer.log() if e.action == "change metrics"] == [
             e.note for e in study.log() if e.action == "change metrics"
         ]
+
+
+def test_a_study_has_a_diagnosis_of_each_metric(path: Path) -> None:
+    with Study(path, SPACE, objective="f", outcome_constraints={"c": ccgbo.AtMost(1.0)}, seed=0) as study:
+        for i in range(4):
+            study.tell(study.ask(), {"f": float(i), "c": float(-i)})
+        assert [row.value for row in study.diagnose("c").left_out] == [0.0, -1.0, -2.0, -3.0]
+        assert [row.value for row in study.diagnose().left_out] == [0.0, 1.0, 2.0, 3.0]

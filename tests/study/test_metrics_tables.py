@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +162,19 @@ def test_an_optuna_study_with_several_objectives_is_imported_with_their_names(tm
         assert new.metrics.objectives == {"value_0": "maximize", "value_1": "minimize"}
         assert [t.values for t in new.trials] == [{"value_0": x, "value_1": 2 * x} for x in (0.25, 0.5)]
         assert len(import_optuna(new, old).unchanged) == 2
+
+
+def test_a_metric_with_two_columns_must_say_the_same_in_both(tmp_path: Path) -> None:
+    with Study(tmp_path / "s.db", {"x": (0.0, 1.0)}, objective="f", outcome_constraints={"c": AtMost(1.0)}) as study:
+        said = r"row 1: metrics_f and f must say the same, or one of them be empty, got 2.0 and 1.0"
+        with pytest.raises(TellError, match=said):
+            import_table(study, [{"x": 0.1, "f": 1.0, "metrics_f": 2.0}])
+        assert study.trials == ()
+        import_table(study, [{"x": 0.1, "f": 1.0, "metrics_f": None, "c": 0.5}, {"x": 0.2, "f": 3.0, "metrics_f": 3}])
+        assert [t.values for t in study.trials] == [{"f": 1.0, "c": 0.5}, {"f": 3.0}]
+
+
+def test_a_failure_says_what_the_cell_said(tmp_path: Path) -> None:
+    with Study(tmp_path / "s.db", {"x": (0.0, 1.0)}, objective="f", outcome_constraints={"c": AtMost(1.0)}) as study:
+        import_table(study, [{"x": 0.1, "f": math.inf}, {"x": 0.2, "f": -math.inf, "c": 0.5}])
+        assert [(t.state, t.error) for t in study.trials] == [("failed", "f was inf"), ("complete", None)]

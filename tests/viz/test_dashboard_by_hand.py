@@ -351,7 +351,7 @@ def test_hostile_notes_tags_and_names_do_not_run_in_any_form(page: Browser, tmp_
             page.says("#live", "live")
             page.says("#pending", HOSTILE[1])
             page.says("#log", HOSTILE[3])
-            for name in ("#fixed", "#enqueue", "#more", "#space", "#sheet"):
+            for name in ("#fixed", "#enqueue", "#more", "#space", "#metrics", "#sheet"):
                 unfold(page, name)
             press(page, "more for trial 13")
             unfold(page, "li[data-trial='13'] .used")
@@ -396,7 +396,7 @@ def test_nothing_is_cut_off_with_everything_open(page: Browser, width: int, tmp_
         page.open(client.address)
         page.says("#live", "live")
         page.find("[aria-label='more for trial 4']")
-        for name in ("#fixed", "#enqueue", "#more", "#space", "#sheet"):
+        for name in ("#fixed", "#enqueue", "#more", "#space", "#metrics", "#sheet"):
             unfold(page, name)
         press(page, "more for trial 4")
         unfold(page, "li[data-trial='4'] .used")

@@ -21,6 +21,7 @@ from ccgbo.arrays import Array
 from ccgbo.surrogate.base import Posterior
 
 LEAST = -1e12  # logarithms below this are not told apart
+MOST = 600.0  # logarithm of a density, above which it times an edge could overflow
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -54,7 +55,7 @@ def _density_over(edge: Array, log_p: Array) -> Array:
     """phi(edge) / P."""
     if np.isinf(edge).all():
         return np.zeros_like(log_p)
-    return np.exp(np.minimum(-0.5 * edge * edge - _LOG_SQRT_2PI - log_p, 700.0))
+    return np.exp(np.minimum(-0.5 * edge * edge - _LOG_SQRT_2PI - log_p, MOST))
 
 
 def _times(edge: Array, density: Array) -> Array:

@@ -163,7 +163,9 @@ class Scalarized:
         weights = context.rng.dirichlet(np.ones(m))
         from scipy.stats import qmc  # takes longer to load than all the rest
 
-        uniform = qmc.Sobol(m, rng=context.rng).random(N_SAMPLES)
+        # SciPy spawns a generator that it is given, and what it spawns is not part of the state that is saved
+        seed = int(context.rng.integers(2**62))
+        uniform = qmc.Sobol(m, rng=np.random.default_rng(seed)).random(N_SAMPLES)
         best = np.maximum(known.max(axis=0), front.reference + 1e-9) if len(known) else front.reference + 1.0
         scale = weights / (best - front.reference)
         score = ScalarizedScore(

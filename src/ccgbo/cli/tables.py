@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ccgbo.cli.studies import FILE, study_arguments
+from ccgbo.engine.options import goal_options
 from ccgbo.errors import StudyNotFoundError
 from ccgbo.storage import Place
 from ccgbo.study import Study
@@ -70,9 +71,9 @@ def import_(
     study has are skipped, rows that say something else are shown, and amended with --amend; rows without an id are
     new. A file that was imported changes nothing. `id,value` is enough, and so is a column for each parameter and one
     for the value; named metrics have a column each, `yield` or `metrics_yield`. A study that does not exist yet is
-    created from the Optuna study's own space.
+    created from the Optuna study's own space, objectives and constraints.
     """
-    from ccgbo.study.transfer import import_file, import_optuna, load_optuna, objectives_of_optuna, space_of_optuna
+    from ccgbo.study.transfer import import_file, import_optuna, load_optuna, metrics_of_optuna, space_of_optuna
 
     if (table_file is None) == (optuna is None):
         raise click.UsageError("give either a TABLE or --optuna.")
@@ -87,8 +88,7 @@ def import_(
         except StudyNotFoundError:
             if choices["dry_run"]:
                 raise
-            several = objectives_of_optuna(source)
-            goal: Any = {"direction": source.direction.name.lower()} if several is None else {"objectives": several}
+            goal = goal_options(metrics_of_optuna(source))
             study = Study(file, space_of_optuna(source), name=name, **goal)
         with study:
             plan = import_optuna(study, source, **choices)

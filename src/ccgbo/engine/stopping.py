@@ -25,11 +25,13 @@ from scipy.special import ndtr
 
 from ccgbo.arrays import Array
 from ccgbo.diagnosis import Gain
-from ccgbo.engine.search import global_candidates, local_candidates, movable
+from ccgbo.engine.candidates import global_candidates, local_candidates
+from ccgbo.engine.search import movable
 from ccgbo.engine.step import N_CENTRES, State
 from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.surrogate.base import JointPosterior, Paths
 from ccgbo.surrogate.optima import maximise_paths
+from ccgbo.surrogate.outcome_transform import LARGEST
 
 N_PATHS = 64
 N_GLOBAL, N_LOCAL, N_BEST = 192, 96, 12  # points over the space, around the best observations, and these themselves
@@ -49,10 +51,11 @@ def expected_gains(
     slope = float(model.outcome.slope(model.mean[best[:1]])[0])
     gains = []
     for n in more:
-        gain = slope * (value[n] - value[0])
-        low, high = np.quantile(gain, [0.1, 0.9])
-        error = float(gain.std(ddof=1)) / n_paths**0.5
-        gains.append(Gain(n=n, mean=float(gain.mean()), low=float(low), high=float(high), error=error))
+        gain = value[n] - value[0]
+        found = [gain.mean(), *np.quantile(gain, [0.1, 0.9]), gain.std(ddof=1) / n_paths**0.5]
+        with np.errstate(over="ignore"):
+            mean, low, high, error = np.clip(slope * np.array(found), -LARGEST, LARGEST).tolist()
+        gains.append(Gain(n=n, mean=mean, low=low, high=high, error=error))
     return gains
 
 

@@ -130,7 +130,8 @@ def _of_metric(known: Trial, name: str, cells: Cells) -> Measurement | None:
     if outcome is None:
         return None
     if outcome["state"] == "failed":
-        return Measurement(value=math.nan) if name in known.metrics or cells.value is not None else None
+        told = cells.value if isinstance(cells.value, float) else math.nan  # nan or infinite, as it is
+        return Measurement(value=told) if name in known.metrics or cells.value is not None else None
     parts = ("value", "noise_variance", "readings")
     return Measurement(**{part: outcome[part] for part in parts})
 

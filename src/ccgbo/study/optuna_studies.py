@@ -1,11 +1,16 @@
-"""Optuna studies into a study."""
+"""Optuna studies into a study.
+
+Optuna wants each of its constraints to be at most zero, be it of ``trial.set_constraint`` or of a ``constraints_func``,
+and ``FrozenTrial.constraints`` has them by their keys, those of a function by "0", "1", ... Here they are outcome
+constraints ``AtMost(0.0)`` of the same names; those of a function are "constraint_0", "constraint_1", ...
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ccgbo.errors import MissingExtraError, SettingError, UnsupportedError
-from ccgbo.metrics import Direction
+from ccgbo.metrics import VALUE, AtMost, Direction, Metrics, metrics_of
 from ccgbo.space import Parameter, Space
 from ccgbo.space.shorthand import from_optuna
 from ccgbo.study.importing import import_table
@@ -38,7 +43,8 @@ def import_optuna(
 ) -> Plan:
     """Tell a study the finished trials of an Optuna study, all or none; pruned and running ones are left out.
 
-    Its values are the objectives of the study, in their order, and must have the same directions.
+    Its values are the objectives of the study, in their order, and must have the same directions. Its constraints are
+    outcome constraints of the study, see ``metrics_of_optuna``: without them, values that were not allowed would count.
 
     Parameters
     ----------
@@ -57,27 +63,48 @@ def import_optuna(
     if theirs != list(ours.values()):
         there, here = " and ".join(theirs), " and ".join(ours.values())
         raise SettingError(f"the Optuna study must {here} as the study does, but it is to {there}.")
+    bounds = metrics_of_optuna(source).constraints
+    if any(study.metrics.constraints.get(name) != bound for name, bound in bounds.items()):
+        here = f"the study has {dict(study.metrics.constraints)!r}"
+        raise SettingError(f"outcome_constraints must have {bounds!r}, which the Optuna study keeps to, but {here}.")
     rows: list[dict[str, Any]] = []
     for trial in source.get_trials(deepcopy=False):
         if trial.state.name == "COMPLETE" and study.metrics.plain:
             rows.append({"params": trial.params, "value": trial.value})
         elif trial.state.name == "COMPLETE":
-            rows.append({"params": trial.params, "metrics": dict(zip(ours, trial.values, strict=True))})
+            measured = dict(zip(ours, trial.values, strict=True)) | _constraints(trial)
+            rows.append({"params": trial.params, "metrics": measured})
         elif trial.state.name == "FAIL" and trial.params:
             rows.append({"params": trial.params, "value": None, "state": "failed", "error": "failed in Optuna"})
     return import_table(study, rows, dry_run=dry_run, allow_duplicates=allow_duplicates, allow_outside=allow_outside)
 
 
-def objectives_of_optuna(source: optuna.Study) -> dict[str, Direction] | None:
-    """The objectives of an Optuna study by their names, value_0 and value_1 where it has none; None for one value."""
-    if len(source.directions) == 1:
-        return None
-    names = source.metric_names or [f"value_{i}" for i in range(len(source.directions))]
-    return {name: _word(d) for name, d in zip(names, source.directions, strict=True)}
+def metrics_of_optuna(source: optuna.Study) -> Metrics:
+    """What an Optuna study measures: its objectives, value_0 and value_1 where they have no names, and its constraints.
+
+    One objective without constraints has one value.
+    """
+    words: list[Direction] = [_word(d) for d in source.directions]
+    bounds = {name: AtMost(0.0) for trial in source.get_trials(deepcopy=False) for name in _constraints(trial)}
+    if len(words) == 1 and not bounds:
+        return Metrics({VALUE: words[0]})
+    unnamed = [VALUE] if len(words) == 1 else [f"value_{i}" for i in range(len(words))]
+    names = source.metric_names or unnamed
+    return metrics_of(objectives=dict(zip(names, words, strict=True)), outcome_constraints=bounds)
 
 
 def _word(direction: Any) -> Direction:
     return "minimize" if direction.name == "MINIMIZE" else "maximize"
+
+
+def _constraints(trial: Any) -> dict[str, float]:
+    """The constraints of a trial under the names that they have as metrics."""
+    names = {key: f"constraint_{key}" if key.isdigit() else key.replace("=", "_") for key in trial.constraints}
+    if len(set(names.values())) < len(names):
+        raise UnsupportedError(
+            f"the constraints of trial {trial.number} of the Optuna study, {list(names)}, would mix."
+        )
+    return {names[key]: float(value) for key, value in trial.constraints.items()}
 
 
 def space_of_optuna(source: optuna.Study) -> Space:

@@ -125,9 +125,15 @@ class StudyReader(BestTrial):
         """How much each observation tells about where the optimum is."""
         return self._read(lambda view: self._copy.optimizer(view).credits())
 
-    def diagnose(self) -> Diagnosis:
-        """Whether to believe the model, and whether to stop."""
-        return self._read(lambda view: self._copy.optimizer(view).diagnose())
+    def diagnose(self, metric: str | None = None) -> Diagnosis:
+        """Whether to believe the model, and whether to stop.
+
+        Parameters
+        ----------
+        metric
+            Which metric's model, where metrics have names; None is the objective, of several the first.
+        """
+        return self._read(lambda view: self._copy.optimizer(view).diagnose(metric))
 
     def expected_gain(self, n: int = 10) -> Gain | None:
         """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell.

@@ -161,12 +161,19 @@ class Reader:
                 said = [parts.get(part) for part in ("value", "readings", "noise_variance")]
                 found[name] = Cells(**self._cells(name, *(None if is_missing(s) or s == [] else s for s in said)))
         for name in named_in(row, self.space, self.metrics):
-            column = next((c for c in metric_names_of(name) if c in row), None)
             noise, readings = (self._own(row, f"{METRIC}{name}{part}") for part in METRIC_PARTS)
-            value = None if column is None else self._own(row, column)
-            cells = Cells(**self._cells(name, value, readings, noise))
+            cells = Cells(**self._cells(name, self._named(row, name), readings, noise))
             found |= {name: cells} if cells.says else {}
         return {name: cells for name, cells in found.items() if cells.says}
+
+    def _named(self, row: Mapping[str, Any], name: str) -> Any:
+        """The cell of a metric, which may have either of two columns, or both where they agree."""
+        cells = {c: self._own(row, c) for c in metric_names_of(name) if c in row}
+        said = {column: cell for column, cell in cells.items() if cell is not None}
+        if len({repr(self._value(name, cell)) for cell in said.values()}) > 1:
+            both = " and ".join(map(repr, said.values()))
+            raise TellError(f"{' and '.join(said)} must say the same, or one of them be empty, got {both}.")
+        return next(iter(said.values()), None)
 
     def _value(self, name: str, cell: Any) -> Any:
         """A number; where cells have types also what else can be told."""

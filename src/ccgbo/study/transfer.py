@@ -23,7 +23,7 @@ from ccgbo.space import Space
 from ccgbo.study.importing import import_table, take_in
 from ccgbo.study.measured import metric_names
 from ccgbo.study.metric_cells import metric_names_of
-from ccgbo.study.optuna_studies import import_optuna, load_optuna, objectives_of_optuna, space_of_optuna
+from ccgbo.study.optuna_studies import import_optuna, load_optuna, metrics_of_optuna, space_of_optuna
 from ccgbo.study.planning import Change, Plan
 from ccgbo.study.sheets import SEPARATORS, Dialect, csv_text, for_parquet, read_csv, read_excel, write_excel
 from ccgbo.study.study import Study
@@ -38,7 +38,7 @@ __all__ = [
     "import_optuna",
     "import_table",
     "load_optuna",
-    "objectives_of_optuna",
+    "metrics_of_optuna",
     "space_of_optuna",
     "to_csv",
     "to_json",

@@ -5,6 +5,7 @@ n  complete trials, m  objectives
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -85,7 +86,8 @@ def volumes(
         y = objective_rows([trial], metrics) if counts else front[:0]
         if len(y) and not (front >= y).all(axis=1).any():  # else the front stays what it was
             # what is new is the box below it without what the front has of that
-            volume += float(np.maximum(y - r, 0.0).prod()) - hypervolume(np.minimum(front, y), r)
+            box = hypervolume(y, r)
+            volume += box - hypervolume(np.minimum(front, y), r) if math.isfinite(box) else math.inf
             front = np.concatenate([front[~(y >= front).all(axis=1)], y])
         out[i] = volume
     return out, point

@@ -55,7 +55,7 @@ def front_payload(trials: Sequence[Trial], metrics: Metrics) -> dict[str, Any]:
     if not front:
         return {"front": [], "hypervolume": None}
     grown, reference = volumes(trials, metrics)
-    changed = np.flatnonzero(np.diff(grown, prepend=-1.0) > 0.0)
+    changed = np.flatnonzero(grown > np.concatenate([[-1.0], grown[:-1]]))
     steps = [[int(i) + 1, short_number(float(grown[i]))] for i in changed]
     volume = {"reference": dict(reference), "n": len(grown), "steps": steps, "value": short_number(float(grown[-1]))}
     return {"front": [t.id for t in front], "hypervolume": volume}

@@ -1,8 +1,8 @@
-// Work by hand: ask, tell, put in line, another space, the spreadsheet. Everything is one request and in the file after it.
+// Work by hand: ask, tell, put in line, another space, other metrics, the spreadsheet. Everything is one request and in the file after it.
 "use strict";
 
 ccgbo.Bench = (() => {
-  const { Measured, Pending, Sheet, SpaceForm, card, el, fill, net } = ccgbo;
+  const { Measured, MetricsForm, Pending, Sheet, SpaceForm, card, el, fill, net } = ccgbo;
   const { Fields, doing, numberInput, readNumber, readValues, readingsHint, textInput } = ccgbo.fields;
   const MOST_PENDING = 24;  // forms shown at once
   const MOST_POINTS = 20;  // suggestions at a time
@@ -45,13 +45,14 @@ ccgbo.Bench = (() => {
       this.elsewhere = el("form", { id: "elsewhere", novalidate: true });
       this.queue = el("form", { id: "queue", novalidate: true });
       this.spaceForm = new SpaceForm(this.desk);
+      this.metricsForm = new MetricsForm(this.desk);
       this.sheet = new Sheet(this.desk);
       this.shape = "";
       this.node = card(12, "By hand", "Ask for a point, evaluate it, tell its value. Everything is in the study file before the button lets go.",
         asking, this.message, this.list, this.rest,
         el("details", { id: "enqueue" }, el("summary", null, "Put a point of your own in line"), this.queue),
         el("details", { id: "more" }, el("summary", null, "Tell a point that was evaluated elsewhere"), this.elsewhere),
-        this.spaceForm.node, this.sheet.node);
+        this.spaceForm.node, this.metricsForm.node, this.sheet.node);
       this.node.classList.add("by-hand");
     }
 
@@ -102,6 +103,7 @@ ccgbo.Bench = (() => {
         this.queued.set(this.best || {});  // as long as nobody looks at it
       }
       this.spaceForm.update(this.parameters);
+      this.metricsForm.update(this.metrics, data.study.direction);
     }
 
     forget() {

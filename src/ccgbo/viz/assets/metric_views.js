@@ -81,7 +81,7 @@ ccgbo.metricViews = (() => {
     const { study, analysis } = data, volume = study.hypervolume, found = analysis.recommended_set;
     return [
       tile("front", count(study.front.length), study.front.length ? "trials that none is better than in every objective" : `no ${data.bounded ? "feasible " : ""}trial with every objective yet`),
-      tile("hypervolume", volume ? number(volume.value) : "–", volume ? `reference ${valuesText(volume.reference)}` : "needs a front"),
+      tile("hypervolume", volume ? (volume.value === null ? "∞" : number(volume.value)) : "–", volume ? `reference ${valuesText(volume.reference)}` : "needs a front"),
       tile("trials", String(study.trials.id.length), counted),
       tile("recommended", found ? count(found.length) : "–", found ? `${found.length === 1 ? "point" : "points"} that span the front` : wait),
     ];

@@ -2,40 +2,25 @@
 "use strict";
 
 ccgbo.SpaceForm = (() => {
-  const { el, fill, options } = ccgbo;
+  const { CheckedForm, el, fill, options } = ccgbo;
   const { Wrong, doing, numberInput, readNumber, textInput } = ccgbo.fields;
 
-  class SpaceForm {
+  class SpaceForm extends CheckedForm {
     constructor(desk) {
-      this.desk = desk;
-      this.mode = el("select", { "aria-label": "how the space is edited", onchange: () => this.turn() },
+      const mode = el("select", { "aria-label": "how the space is edited", onchange: () => this.turn() },
         el("option", { value: "fields" }, "bounds and choices"), el("option", { value: "toml" }, "the whole space as TOML"));
-      this.bounds = el("div", { class: "fields" });
-      this.toml = el("textarea", { id: "space-toml", rows: "12", spellcheck: "false", "aria-label": "the space as TOML", hidden: true });
-      this.asks = el("div", { class: "fields" });
-      this.answers = [];
-      this.said = el("ul", { class: "changes", id: "space-said" });
-      this.check = el("button", { type: "submit" }, "Check");
-      this.change = el("button", { type: "button", class: "primary", disabled: true, onclick: () => this.send(false) }, "Change the space");
-      const form = el("form", { id: "space-form", novalidate: true },
-        el("div", { class: "controls" }, el("label", null, "edit ", this.mode)),
-        this.bounds, this.toml, this.asks,
-        el("div", { class: "controls" }, this.check, this.change),
-        el("div", { "aria-live": "polite" }, this.said));
-      form.addEventListener("input", () => this.unchecked());
-      form.addEventListener("submit", (event) => {
-        event.preventDefault();
-        this.send(true);
-      });
-      this.node = el("details", { id: "space" }, el("summary", null, "Change the space"),
-        el("p", { class: "note" }, "Every trial is kept. Check says what will change, and what it means for the trials so far."), form);
-      this.shape = "";
+      const bounds = el("div", { class: "fields" });
+      const toml = el("textarea", { id: "space-toml", rows: "12", spellcheck: "false", "aria-label": "the space as TOML", hidden: true });
+      const asks = el("div", { class: "fields" });
+      super(desk, {
+        id: "space", address: "/api/change", title: "Change the space", check: "Check", done: "The space is changed.",
+        note: "Every trial is kept. Check says what will change, and what it means for the trials so far.",
+      }, el("div", { class: "controls" }, el("label", null, "edit ", mode)), bounds, toml, asks);
+      Object.assign(this, { mode, bounds, toml, asks, answers: [] });
     }
 
     update(parameters) {
-      const shape = JSON.stringify(parameters);
-      if (shape === this.shape) return;
-      this.shape = shape;
+      if (!this.moved(parameters)) return;
       this.parameters = parameters;
       this.edits = parameters.map((p, j) => edit(p, `space-${j}`));
       fill(this.bounds, ...this.edits.map((one) => one.node));
@@ -43,11 +28,6 @@ ccgbo.SpaceForm = (() => {
       this.ask({ added: [], removed: [] });
       this.unchecked();
       this.turn();
-    }
-
-    unchecked() {
-      this.change.disabled = true;
-      fill(this.said);
     }
 
     async turn() {
@@ -78,24 +58,11 @@ ccgbo.SpaceForm = (() => {
       return { parameters };
     }
 
-    async send(dry) {
-      if (dry) this.unchecked();
-      await doing(dry ? this.check : this.change, this.desk.say, async () => {
-        const body = { ...this.wanted(), dry_run: dry };
-        if (!dry) {
-          const { sentences } = await this.desk.post("/api/change", body);
-          this.desk.say(`The space is changed. ${sentences.join(" ")}`);
-          return;
-        }
-        const answer = await this.desk.look("/api/change", body);
-        this.desk.say("");
-        this.ask(answer);
-        const open = answer.open.length > 0, same = answer.sentences.length === 0;
-        const lines = open ? [`Say what becomes of ${answer.open.join(", ")}, and check again.`] : same ? ["This is the space as it is."] : answer.sentences;
-        fill(this.said, ...lines.map((text) => el("li", null, text)));
-        this.change.disabled = open || same;
-      });
-      if (!dry) this.unchecked();
+    verdict(answer) {
+      this.ask(answer);
+      const open = answer.open.length > 0, same = answer.sentences.length === 0;
+      const lines = open ? [`Say what becomes of ${answer.open.join(", ")}, and check again.`] : same ? ["This is the space as it is."] : answer.sentences;
+      return { lines, ready: !open && !same };
     }
 
     // Parameters that come or go: what the trials so far had of them, and what shall become of it.

@@ -11,13 +11,19 @@ POST /api/release   {study, trial}
 POST /api/annotate  {study, trial, note?, tags?}: null or nothing takes one away
 POST /api/enqueue   {study, params, note?}
 POST /api/change    {study, parameters or toml, defaults?, rename?, fixed?, marginal?, dry_run?}
+POST /api/measure   {study, objectives, constraints?, rename?, dry_run?}: all metrics from now on, objectives by name
+                    "maximize" or "minimize", constraints by name [lower, upper] with null where a side is open
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ccgbo.engine.editor import settings_after
+from ccgbo.metric_change import change_metrics
+from ccgbo.metrics import Between
 from ccgbo.records import Trial
 from ccgbo.revisions import consequences
 from ccgbo.space import (
@@ -33,7 +39,9 @@ from ccgbo.space import (
 )
 from ccgbo.study import Study
 from ccgbo.study.cells import read_text
+from ccgbo.text import shorten
 from ccgbo.viz.dashboard.given import (
+    SHOWN,
     Given,
     Refused,
     flag,
@@ -200,6 +208,30 @@ def _value(label: str, p: Parameter, typed: str) -> Any:
     return int(value) if isinstance(p, Int) and value.is_integer() else value
 
 
+# -- the metrics
+
+
+def measure(study: Study, given: Given) -> dict[str, Any]:
+    trials, old = study.trials, study.metrics
+    said: dict[str, Any] = {
+        "objectives": text_table(given, "objectives"),
+        "outcome_constraints": {name: _bound(name, ends) for name, ends in (table(given, "constraints") or {}).items()},
+        "rename": text_table(given, "rename"),
+    }
+    if flag(given, "dry_run"):
+        made = settings_after(study.settings, change_metrics(old, trials, **said))[1]
+    else:
+        made = study.change_metrics(**said)
+    return {"sentences": made.describe()}
+
+
+def _bound(name: str, ends: Any) -> Between:
+    if not isinstance(ends, list) or len(ends) != 2 or not all(end is None or is_number(end) for end in ends):
+        rule = "a list of two numbers, null where a side is open"
+        raise Refused(f"constraints[{shorten(repr(name), SHOWN)}] must be {rule}, got {shorten(repr(ends), SHOWN)}.")
+    return Between(-math.inf if ends[0] is None else float(ends[0]), math.inf if ends[1] is None else float(ends[1]))
+
+
 ACTIONS: dict[str, Action] = {
     "ask": ask,
     "tell": tell,
@@ -212,4 +244,5 @@ ACTIONS: dict[str, Action] = {
     "annotate": annotate,
     "enqueue": enqueue,
     "change": change,
+    "measure": measure,
 }
