@@ -36,7 +36,7 @@ def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generat
 def local_candidates(
     space: Space, centres: Array, n: int, rng: np.random.Generator, scales: tuple[float, float] = NEARBY
 ) -> Array:  # (m, d) snapped
-    """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates.
+    """``n`` points around the centres, by default 0.003 to 0.3 away, each changing a random part of the coordinates.
 
     In many dimensions about ``FEW_COORDINATES`` of them, as TuRBO and BoTorch's ``sample_around_best`` do.
     """
