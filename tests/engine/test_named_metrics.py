@@ -13,6 +13,7 @@ import ccgbo
 from ccgbo import AtLeast, AtMost, Between, Optimizer, SettingError, TellError
 from ccgbo.engine.model import ExactGP
 from ccgbo.engine.proposal import aim_of
+from ccgbo.surrogate.gp.priors import BOUNDED_NOISE, NOISE
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 FAST: Any = {"n_initial": 5, "tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 10}}
@@ -396,3 +397,21 @@ def test_what_is_of_one_objective_only_says_so() -> None:
     with pytest.raises(ccgbo.UnsupportedError, match="influence is for one objective"):
         opt.influence()
     assert opt.expected_gain() is None
+
+
+# -- noise
+
+
+def test_one_objective_under_constraints_may_be_all_but_exact_unless_the_fit_is_given() -> None:
+    def prior(**options: Any) -> Any:
+        return Optimizer(BOX, **options).settings.fit.noise_prior
+
+    assert prior(**BOUND) == BOUNDED_NOISE
+    assert prior() == prior(**TWO) == prior(**TWO, outcome_constraints={"c": AtMost(1.0)}) == NOISE
+    assert prior(**BOUND, fit={"relevance": 0.1}) == NOISE
+
+
+def test_the_noise_prior_follows_when_constraints_come_and_go() -> None:
+    opt = played(bounded, 6, **BOUND)
+    opt.change_metrics(outcome_constraints={})
+    assert opt.settings.fit.noise_prior == NOISE

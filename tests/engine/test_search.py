@@ -54,6 +54,30 @@ def test_line_candidates_are_points_of_any_space(space: Space, seed: int) -> Non
     assert np.array_equal(space.snap(U), U) and space.feasible(U).all()
 
 
+class Needle:
+    """A wide hill of height 0 in the corner and a needle of height 5 that no candidate of many hits."""
+
+    top = np.array([0.7, 0.6])
+
+    def __call__(self, F: Array) -> Array:
+        return self.gradient(F)[0]
+
+    def gradient(self, F: Array) -> tuple[Array, Array]:
+        sharp, hill = 5.0 - 1e6 * ((F - self.top) ** 2).sum(axis=1), -(F**2).sum(axis=1)
+        on_needle = (sharp > hill)[:, None]
+        return np.maximum(sharp, hill), np.where(on_needle, -2e6 * (F - self.top), -2.0 * F)
+
+
+def test_a_search_starts_also_where_it_is_told_to(rng: np.random.Generator) -> None:
+    space, needle = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}), Needle()
+    U = space.sample(64, rng)
+    excluded, unit = Excluded(np.empty((0, 2)), space), np.full(2, 0.5)
+    args: Any = (needle, space, U, needle(U), SETTINGS, excluded)
+    assert optimize_acquisition(*args, unit=unit, rng=rng) == pytest.approx([0.0, 0.0], abs=1e-3)
+    found = optimize_acquisition(*args, unit=unit, rng=rng, also=needle.top[None, :] + 1e-3)
+    assert found == pytest.approx(needle.top, abs=1e-6)
+
+
 def find(
     space: Space, f: Callable[[dict[str, Any]], float], seed: int = 0, taken: Array | None = None
 ) -> dict[str, Any]:

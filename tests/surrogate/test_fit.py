@@ -198,3 +198,10 @@ def test_bad_settings_name_the_field_the_rule_and_the_value() -> None:
     with pytest.raises(SettingError, match=r"each_sd must be a number in \[0.001, 1000\], got 0"):
         NormalOnLogLengthscales(each_sd=0)
     assert NormalOnLog(mean=0.0, sd=2.0).neg_log_density(2.0) == (0.5, 0.5)
+
+
+def test_a_prior_may_allow_less_noise_than_the_fit_does_by_itself() -> None:
+    X = np.linspace(0.0, 1.0, 25)[:, None]
+    y = np.sin(3.0 * X[:, 0])
+    floors = [fit(X, y, FitSettings(noise_prior=NormalOnLog(mean=-25.0, sd=1.0, least=least))) for least in (0.0, 1e-9)]
+    assert np.exp([result.theta[2] for result in floors]) == pytest.approx([1e-6, 1e-9], rel=1e-6)

@@ -17,6 +17,7 @@ from ccgbo.space import Space
 from ccgbo.tuning import EngineTuning
 
 SMALL_GRID = 2048  # a finite space up to this size is searched whole
+NEARBY = (-2.5, -0.5)  # decimal logarithms of the least and the largest distance of a local candidate
 FEW_COORDINATES = 20  # that a local candidate changes on average where there are many
 
 
@@ -32,15 +33,17 @@ def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generat
     return space.snap(shifted_sobol(space.d, tuning.n_candidates, rng))
 
 
-def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
-    """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates.
+def local_candidates(
+    space: Space, centres: Array, n: int, rng: np.random.Generator, scales: tuple[float, float] = NEARBY
+) -> Array:  # (m, d) snapped
+    """``n`` points around the centres, by default 0.003 to 0.3 away, each changing a random part of the coordinates.
 
     In many dimensions about ``FEW_COORDINATES`` of them, as TuRBO and BoTorch's ``sample_around_best`` do.
     """
     if n == 0 or len(centres) == 0 or space.grid_size_at_most(SMALL_GRID):
         return np.empty((0, space.d))
     base = centres[rng.integers(len(centres), size=n)]
-    scale = 10.0 ** rng.uniform(-2.5, -0.5, size=(n, 1))
+    scale = 10.0 ** rng.uniform(*scales, size=(n, 1))
     moved = base + scale * rng.standard_normal((n, space.d)) * space.extent
     dice = rng.random((n, space.d))
     share = rng.random((n, 1)) * min(1.0, 2.0 * FEW_COORDINATES / space.d)

@@ -19,8 +19,10 @@ from ccgbo.arrays import Array
 from ccgbo.credit.field import Located
 from ccgbo.credit.fronts import front_log_likelihood
 from ccgbo.credit.scores import Scores, log_likelihood, scores_of
-from ccgbo.engine.candidates import line_candidates, local_candidates
+from ccgbo.engine.candidates import SMALL_GRID, line_candidates, local_candidates
+from ccgbo.engine.edge import MOST_FREE, best_of_means
 from ccgbo.engine.goals import Goals
+from ccgbo.engine.search import movable
 from ccgbo.engine.step import N_CENTRES, State, elsewhere, most, with_fantasies
 from ccgbo.pareto import non_dominated
 from ccgbo.surrogate.base import Posterior
@@ -71,6 +73,22 @@ class NamedMetrics:
         on_front = scores is None and self.goals.feasible.any()
         centres = U[merit > 0.0] if on_front else most(merit, U, 2 * N_CENTRES)
         return np.concatenate([local_candidates(space, centres, n, rng), line_candidates(space, centres, 2 * n, rng)])
+
+    def ahead(self) -> Array:
+        """One objective under constraints: the best feasible trial, and where the means say that the optimum is."""
+        goals, space = self.goals, self.state.space
+        sought = goals.bounded and goals.feasible.any() and not goals.metrics.several
+        if not sought or not self.state.settings.tuning.n_starts or space.grid_size_at_most(SMALL_GRID):
+            return np.empty((0, space.d))
+        best = space.snap(most(self.merit(), goals.measured.U, 1))
+        if space.constraints or not 0 < len(space.continuous) <= MOST_FREE:
+            return best
+        posteriors = {name: self.state.models[name].posterior for name in goals.needed}
+        f, free, bounded = space.features(best)[0], movable(space, best)[0], goals.constraints(posteriors)
+        ends = best_of_means(posteriors[goals.metrics.objective], bounded, f, free, self.unit())
+        ahead = np.repeat(best, len(ends), axis=0)
+        ahead[:, space.continuous] = ends[:, space.continuous_columns]
+        return np.concatenate([best, ahead])
 
     def merit(self) -> Array:  # (n,)
         """How good each trial is: the likely feasible first, of them the best, or those of the front."""

@@ -13,13 +13,14 @@ from ccgbo.engine.settings import MANY, Settings, default_acquisition
 from ccgbo.engine.settings_io import Withheld
 from ccgbo.errors import SettingError
 from ccgbo.metrics import Metrics
+from ccgbo.surrogate.gp.priors import BOUNDED_NOISE, NOISE
 
 
 def suited_to_metrics(settings: Settings, metrics: Metrics, given: Mapping[str, Any]) -> Settings:
     """The settings in force for these metrics; ``given`` are the settings that the user named.
 
-    Credit was not worth its time there, for a feasible optimum as for a front, and is off unless it is asked for
-    (docs/lab/metrics.md).
+    Credit was not worth its time there, for a feasible optimum as for a front, and is off unless it is asked for. One
+    objective under constraints has a noise prior that lets values be all but exact (docs/lab/metrics.md).
     """
     if metrics.simple:
         _refuse(settings.acquisition, several=False)
@@ -29,6 +30,8 @@ def suited_to_metrics(settings: Settings, metrics: Metrics, given: Mapping[str, 
         raise SettingError(f"noise must be {rule}, got {settings.noise!r}.")
     if settings.credit.field == "smooth":
         raise SettingError("CreditSettings.field must be 'knn' or 'knn-scaled' for named metrics, got 'smooth'.")
+    if not metrics.several and given.get("fit") is None and settings.fit.noise_prior == NOISE:
+        settings = replace(settings, fit=replace(settings.fit, noise_prior=BOUNDED_NOISE))
     preset = given.get("acquisition") is None and settings.acquisition in (default_acquisition(), MANY.acquisition)
     if preset and (metrics.several or settings.acquisition == default_acquisition()):
         credit = _open(settings) if given.get("credit") is not None else replace(settings.credit, strength=0.0)
@@ -42,6 +45,8 @@ def resuited(settings: Settings, metrics: Metrics) -> Settings:
 
     Credit that is off stays off: nobody knows any more whether that was asked for.
     """
+    if settings.fit.noise_prior == BOUNDED_NOISE:
+        settings = replace(settings, fit=replace(settings.fit, noise_prior=NOISE))
     if _several(settings.acquisition) != metrics.several:
         settings = replace(settings, acquisition=default_acquisition(), credit=_open(settings)).in_force()
     return suited_to_metrics(settings, metrics, {})

@@ -33,12 +33,15 @@ from ccgbo.acquisition.factors import PriorFactor, SuccessFactor
 from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditFactor, credit_factor
 from ccgbo.credit.scores import Scores
-from ccgbo.engine.candidates import global_candidates
+from ccgbo.engine.candidates import global_candidates, local_candidates
 from ccgbo.engine.metric_aim import NamedMetrics
 from ccgbo.engine.recombination import LEAST_FACTOR, is_due, recombined
 from ccgbo.engine.search import optimize_acquisition
 from ccgbo.engine.step import Aim, OneObjective, State
 from ccgbo.errors import InfeasibleSpaceError
+
+N_CLOSE = 48  # candidates close to the points that an aim looks ahead to
+CLOSE = (-5.0, -2.0)  # decimal logarithms of their least and largest distance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,15 +138,22 @@ def _middle(state: State, proposal: Proposal) -> Array | None:  # (d,)
 
 
 def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array:  # (d,)
+    """The best point of the weighted acquisition, sought from the best candidates and what the aim looks ahead to."""
+    aim, space, U, values = aim_of(state), state.space, proposal.U, proposal.values
+    ahead = aim.ahead()
+    if len(ahead):
+        more = np.concatenate([ahead, local_candidates(space, ahead, N_CLOSE, rng, CLOSE)])
+        U, values = np.concatenate([U, more]), np.concatenate([values, proposal.weighted(space.features(more))])
     return optimize_acquisition(
         proposal.weighted,
-        state.space,
-        proposal.U,
-        proposal.values,
+        space,
+        U,
+        values,
         state.settings.tuning,
         state.excluded,
-        unit=aim_of(state).unit(),
+        unit=aim.unit(),
         rng=rng,
+        also=ahead,
     )
 
 

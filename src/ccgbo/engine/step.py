@@ -99,6 +99,9 @@ class Aim(Protocol):
     def nearby(self, scores: Scores | None, rng: np.random.Generator) -> Array:
         """(c, d) candidates around the most credited observations, without credit around the best predicted."""
 
+    def ahead(self) -> Array:
+        """(a, d) points that the search starts from in any case, with candidates close to them; none as a rule."""
+
     def context(
         self, posteriors: Mapping[str, Posterior], optima: Any, rng: np.random.Generator, F: Array
     ) -> tuple[Context, FeasibilityFactor | None]:
@@ -143,6 +146,9 @@ class OneObjective:
         state = self.state
         centres = most(state.model.mean if scores is None else scores.credit, state.observed)
         return local_candidates(state.space, centres, state.settings.tuning.n_local, rng)
+
+    def ahead(self) -> Array:
+        return np.empty((0, self.state.space.d))
 
     def context(
         self, posteriors: Mapping[str, Posterior], optima: Any, rng: np.random.Generator, F: Array

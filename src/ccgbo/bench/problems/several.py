@@ -1,4 +1,4 @@
-"""Problems with measured constraints or several objectives, as ``botorch.test_functions`` defines them but for two.
+"""Problems with measured constraints or several objectives, as ``botorch.test_functions`` defines them or formulas.
 
     get_metric_problem("WeldedBeam4")        the problem
     metric_problem_names("pareto_choosing")  names, all or one group's
@@ -13,7 +13,7 @@ in double precision and without noise. Every objective is minimised, and a const
 a point is feasible where every constraint is at most 0. Reference points are BoTorch's. Its optima and its largest
 hypervolumes are partly approximate and partly missing; ``best_metrics.json`` has what ``python
 benchmarks/best_metrics.py`` found, and the better of the two counts. FourBarTruss and RocketInjector, smooth designs of
-which BoTorch has few, are those of designs.py.
+which BoTorch has few, are those of designs.py, and most problems with constraints to choose on those of constrained.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from typing import Any
 import numpy as np
 
 from ccgbo.arrays import Array
+from ccgbo.bench.problems import constrained
 from ccgbo.bench.problems.base import Rows, need, row_of
+from ccgbo.bench.problems.constrained import Formula
 from ccgbo.bench.problems.designs import DESIGNS, Design
 from ccgbo.errors import SettingError
 from ccgbo.space import Float, Space
@@ -93,12 +95,13 @@ def _many(cls: str, **options: Any) -> _Source:
     return _Source(module="multi_objective", cls=cls, options=options)
 
 
-METRIC_GROUPS: Mapping[str, Mapping[str, _Source | Design]] = MappingProxyType(
+METRIC_GROUPS: Mapping[str, Mapping[str, _Source | Design | Formula]] = MappingProxyType(
     {
         "constrained_choosing": {
             "Gramacy2": _one("ConstrainedGramacy"),
             "TensionCompression3": _one("TensionCompressionString"),
             "WeldedBeam4": _one("WeldedBeamSO"),
+            **constrained.CHOOSING,
         },
         "constrained_reporting": {
             "ConstrainedHartmann6": _one("ConstrainedHartmann", dim=6),
@@ -127,7 +130,7 @@ METRIC_GROUPS: Mapping[str, Mapping[str, _Source | Design]] = MappingProxyType(
         },
     }
 )
-METRIC_PROBLEMS: Mapping[str, _Source | Design] = MappingProxyType(
+METRIC_PROBLEMS: Mapping[str, _Source | Design | Formula] = MappingProxyType(
     {name: source for group in METRIC_GROUPS.values() for name, source in group.items()}
 )
 
@@ -145,6 +148,10 @@ def get_metric_problem(name: str) -> MetricProblem:
     if isinstance(chosen, Design):
         task = _task(chosen.low, chosen.high, len(chosen.ideal), 0, chosen.reference)
         return MetricProblem(name=name, task=task, function=chosen.function, best=found or 0.0, worst=0.0)
+    if isinstance(chosen, Formula):
+        low, high = zip(*chosen.bounds, strict=True)
+        task = _task(low, high, 1, chosen.constraints, ())
+        return MetricProblem(name=name, task=task, function=chosen, best=chosen.best, worst=chosen.worst)
     source = chosen.make(name)
     several = source.num_objectives > 1
     reference = tuple(source.ref_point.tolist()) if several else ()

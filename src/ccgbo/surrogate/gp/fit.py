@@ -41,7 +41,7 @@ from ccgbo.validation import AtLeast, AtMost, Validated
 
 LOG_LENGTHSCALE = (math.log(5e-3), math.log(1e3))
 LOG_SIGNAL = (math.log(1e-3), math.log(1e3))
-LOG_NOISE = (math.log(NOISE_FLOOR), math.log(4.0))
+LOG_MOST_NOISE = math.log(4.0)
 LOG_TREND = (math.log(1e-4), math.log(1e2))
 TUNING = EngineTuning()
 
@@ -147,6 +147,11 @@ def _from_least(log_bounds: tuple[float, float], prior: LengthscalePrior | Varia
     return (log_bounds[0] if least == 0.0 else max(log_bounds[0], math.log(least))), log_bounds[1]
 
 
+def _noise_bounds(prior: VariancePrior | None) -> tuple[float, float]:
+    """Bounds of the logarithm of the noise; what the prior does not say keeps the covariance well conditioned."""
+    return math.log((prior.least if prior is not None else 0.0) or NOISE_FLOOR), LOG_MOST_NOISE
+
+
 class NegLogPosterior:
     """Negative log posterior density per observation, and its gradient."""
 
@@ -182,7 +187,7 @@ class NegLogPosterior:
         trend = [] if self.trend_prior is None else [_from_least(LOG_TREND, self.trend_prior)]
         lengthscale = _from_least(LOG_LENGTHSCALE, settings.lengthscale_prior)
         known = None if known_noise is None else math.log(known_noise)
-        noise = _from_least(LOG_NOISE, settings.noise_prior) if known is None else (known, known)
+        noise = _noise_bounds(settings.noise_prior) if known is None else (known, known)
         self.bounds = np.array([lengthscale] * self.p + [signal, noise, *trend])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:

@@ -33,11 +33,8 @@ class NormalOnLog(Validated):
     """Mean of the natural logarithm of the variance."""
     sd: Annotated[float, AtLeast(0.001), AtMost(1000)]
     """Standard deviation of that logarithm."""
-
-    @property
-    def least(self) -> float:
-        """The smallest variance that it allows."""
-        return 0.0
+    least: Annotated[float, AtLeast(0), AtMost(1)] = 0.0
+    """The smallest variance that it allows; 0 leaves it to the fit."""
 
     @property
     def log_mode(self) -> float:
@@ -155,6 +152,9 @@ LENGTHSCALES = NormalOnLogLengthscales()
 NOISE = NormalOnLog(mean=-5.0, sd=2.0)
 SIGNAL = NormalOnLog(mean=0.0, sd=1.0)
 TREND = NormalOnLog(mean=-1.0, sd=1.5)
+
+BOUNDED_NOISE = NormalOnLog(mean=-10.0, sd=3.0, least=1e-10)
+"""The noise of one objective and of what must keep its bounds: an optimum on their edge needs it to many digits."""
 
 HVARFNER = LogNormalLengthscales()
 """The dimension-scaled prior of Hvarfner et al. 2024."""
