@@ -300,7 +300,7 @@ def test_each_metric_has_a_diagnosis_of_its_own() -> None:
     opt = played(bounded, 10, **BOUND)
     first, second = opt.diagnose(), opt.diagnose("c")
     assert [row.value for row in second.left_out] == [t.values["c"] for t in opt.trials]
-    assert first.gains == second.gains == ()
+    assert first.gains == second.gains and [gain.n for gain in first.gains] == [10, 25]
     with pytest.raises(SettingError, match=r"metric must be one that was measured, \['f', 'c'\], got 'd'"):
         opt.diagnose("d")
 
@@ -319,4 +319,11 @@ def test_what_is_of_one_objective_only_says_so() -> None:
     opt = played(two, 7, **TWO)
     with pytest.raises(ccgbo.UnsupportedError, match="influence is for one objective"):
         opt.influence()
-    assert opt.expected_gain() is None
+
+
+def test_a_forest_takes_several_objectives_without_a_word_about_the_acquisition() -> None:
+    opt = played(two, 8, **TWO, surrogate="forest")
+    assert opt.settings.acquisition == ccgbo.acquisition.EHVI()
+    plain = Optimizer(BOX, surrogate="forest")
+    plain.change_metrics(**TWO)
+    assert plain.settings.acquisition == opt.settings.acquisition

@@ -95,10 +95,9 @@ def test_what_is_next_has_every_metric_and_the_probability_of_being_feasible() -
 
 
 def test_what_the_engine_refuses_is_a_plain_sentence() -> None:
-    said = analysis_payload(constrained())["only_plain"]
-    assert said["stop"] == (
-        "What more evaluations are expected to gain is told for one objective without outcome constraints."
-    )
+    found = analysis_payload(constrained())
+    said = found["only_plain"]
+    assert [gain["n"] for gain in found["believe"]["gains"]] == [10, 25]
     assert said["influence"].startswith("What each experiment is worth is told for one objective without outcome")
 
 

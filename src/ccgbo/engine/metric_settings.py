@@ -9,7 +9,7 @@ from typing import Any
 
 from ccgbo.acquisition import EHVI, LogEI
 from ccgbo.credit.field import CreditSettings
-from ccgbo.engine.settings import MANY, Settings, default_acquisition
+from ccgbo.engine.settings import MANY, Settings, default_acquisition, forest_acquisition
 from ccgbo.engine.settings_io import Withheld
 from ccgbo.errors import SettingError
 from ccgbo.metrics import Metrics
@@ -29,7 +29,8 @@ def suited_to_metrics(settings: Settings, metrics: Metrics, given: Mapping[str, 
         raise SettingError(f"noise must be {rule}, got {settings.noise!r}.")
     if settings.credit.field == "smooth":
         raise SettingError("CreditSettings.field must be 'knn' or 'knn-scaled' for named metrics, got 'smooth'.")
-    preset = given.get("acquisition") is None and settings.acquisition in (default_acquisition(), MANY.acquisition)
+    presets = (default_acquisition(), forest_acquisition(), MANY.acquisition)
+    preset = given.get("acquisition") is None and settings.acquisition in presets
     if preset and (metrics.several or settings.acquisition == default_acquisition()):
         credit = _open(settings) if given.get("credit") is not None else replace(settings.credit, strength=0.0)
         return replace(settings, acquisition=EHVI() if metrics.several else LogEI(), credit=credit).in_force()

@@ -52,6 +52,11 @@ def default_acquisition() -> Schedule:
     return Alternate(exploit=LogEI(), explore=JES(), in_mixed=False)
 
 
+def forest_acquisition() -> Alternate:
+    """The same where predictions are not joint."""
+    return Alternate(exploit=LogEI(), explore=UCB(), in_mixed=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Settings(Validated):
     """All that decides what is suggested, apart from the space, the data and the seed.
@@ -119,7 +124,7 @@ class Settings(Validated):
         A forest makes no joint predictions: it has turns of UCB in the place of the default's joint entropy search.
         """
         if self.surrogate == "forest" and self.acquisition == default_acquisition():
-            return replace(self, acquisition=Alternate(exploit=LogEI(), explore=UCB(), in_mixed=False)).in_force()
+            return replace(self, acquisition=forest_acquisition()).in_force()
         full = getattr(self.acquisition, "full_credit", False) is True
         when = "base_mean_below_incumbent" if trades_mean(self.acquisition) else "always"
         suits: dict[str, Any] = (FULL_CREDIT if full else MODERATE_CREDIT) | {"credit_when": when}
