@@ -38,7 +38,8 @@ import numpy as np  # noqa: E402
 from ccgbo import Optimizer  # noqa: E402
 from ccgbo.bench.metrics import TOLERANCE, geometric_ratio  # noqa: E402
 from ccgbo.bench.problems import Problem, get_problem  # noqa: E402
-from ccgbo.engine.search import global_candidates, local_candidates, movable  # noqa: E402
+from ccgbo.engine.candidates import global_candidates, local_candidates  # noqa: E402
+from ccgbo.engine.search import movable  # noqa: E402
 from ccgbo.engine.step import elsewhere  # noqa: E402
 from ccgbo.surrogate.optima import maximise_paths  # noqa: E402
 

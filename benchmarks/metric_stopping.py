@@ -21,7 +21,15 @@ from ccgbo import AtMost, Gain, Optimizer, Trial  # noqa: E402
 from ccgbo.bench.problems.several import MetricProblem, get_metric_problem  # noqa: E402
 from ccgbo.records import best_of, hypervolume_of  # noqa: E402
 
-PROBLEMS = ("Gramacy2", "WeldedBeam4", "SpeedReducer7", "BraninCurrin2x2", "ZDT1_6x2", "C2DTLZ2_4x2", "VehicleSafety5x3")
+PROBLEMS = (
+    "Gramacy2",
+    "WeldedBeam4",
+    "SpeedReducer7",
+    "BraninCurrin2x2",
+    "ZDT1_6x2",
+    "C2DTLZ2_4x2",
+    "VehicleSafety5x3",
+)
 MOMENTS, AHEAD = (15, 25, 35), 10
 
 Pair = tuple[float, float, float, float]  # low, mean and high end of what was expected, and what came

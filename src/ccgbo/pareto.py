@@ -25,6 +25,7 @@ from ccgbo.arrays import Array
 
 LARGEST = float(np.finfo(float).max)
 BLOCK = 2**22  # comparisons that are held at once
+MANY = 32  # points, beyond which the best few are compared with all others first
 
 
 def non_dominated(Y: Array) -> NDArray[np.bool_]:  # (q, m) -> (q,)
@@ -35,12 +36,25 @@ def non_dominated(Y: Array) -> NDArray[np.bool_]:  # (q, m) -> (q,)
         return kept
     if Y.shape[1] <= 2:
         return _non_dominated_pairs(Y[:, 0], Y[:, -1])
-    size = max(BLOCK // max(q * Y.shape[1], 1), 1)
-    for first in range(0, q, size):
-        rows = Y[first : first + size, None, :]
-        as_good, better = np.all(rows <= Y, axis=2), np.any(rows < Y, axis=2)
-        kept[first : first + size] = ~np.any(as_good & better, axis=1)
+    if q > MANY:  # most are dominated by one of those that are good in everything
+        ranks = np.argsort(np.argsort(Y, axis=0), axis=0).sum(axis=1)
+        kept = ~_dominated(Y, Y[np.argpartition(-ranks, MANY)[:MANY]])
+    rows = np.flatnonzero(kept)
+    kept[rows] = ~_dominated(Y[rows], Y[rows])
     return kept
+
+
+def _dominated(Y: Array, by: Array) -> NDArray[np.bool_]:  # (q, m), (o, m) -> (q,)
+    """Which points one of the others is better than in one objective and at least as good as in all."""
+    found = np.zeros(len(Y), dtype=bool)
+    size = max(BLOCK // max(len(by), 1), 1)
+    for first in range(0, len(Y), size):
+        as_good, better = True, False
+        for mine, other in zip(Y[first : first + size].T, by.T, strict=True):  # by columns, which are long
+            as_good = as_good & (mine[:, None] <= other)
+            better = better | (mine[:, None] < other)
+        found[first : first + size] = np.any(as_good & better, axis=1)
+    return found
 
 
 def _non_dominated_pairs(first: Array, second: Array) -> NDArray[np.bool_]:  # (q,), (q,)
@@ -55,25 +69,43 @@ def _non_dominated_pairs(first: Array, second: Array) -> NDArray[np.bool_]:  # (
 
 
 def _bounds(P: Array, r: Array) -> tuple[Array, Array]:  # (q, m), (m,) -> U (b, m), Z (b, m, m)
-    """Local upper bounds of points to be minimised, and the points z^k that define each."""
-    m = len(r)
-    U, Z = r[None, :].copy(), np.full((1, m, m), -np.inf)
-    Z[0, np.arange(m), np.arange(m)] = r
+    """Local upper bounds of points to be minimised, and the points z^k that define each.
+
+    Bounds are kept in columns, with room to grow: a point splits few of them, and the others stay where they are.
+    """
+    m, n = len(r), 1
+    U, Z = np.empty((m, 64)), np.full((m, m, 64), -np.inf)  # Z[k, j] is component j of z^k
+    U[:, 0], Z[np.arange(m), np.arange(m), 0] = r, r
     for z in P:
-        split = (z < U).all(axis=1)
-        if not split.any():
+        split = np.flatnonzero(U[0, :n] > z[0])
+        for j in range(1, m):
+            split = split[U[j, split] > z[j]]
+        if not len(split):
             continue
-        u, defining = U[split], Z[split]
-        fresh_U, fresh_Z = [U[~split]], [Z[~split]]
-        for j in range(m):
-            others = np.delete(defining[:, :, j], j, axis=1)  # (s, m - 1)
-            rows = z[j] >= others.max(axis=1, initial=-np.inf)
-            new_u, new_z = u[rows].copy(), defining[rows].copy()
-            new_u[:, j], new_z[:, j, :] = z[j], z
-            fresh_U.append(new_u)
-            fresh_Z.append(new_z)
-        U, Z = np.concatenate(fresh_U), np.concatenate(fresh_Z)
-    return U, Z
+        new_U, new_Z = _split(U[:, split], Z[:, :, split], z)
+        more = new_U.shape[1] - len(split)
+        while n + more > U.shape[1]:
+            U, Z = (np.concatenate([part, np.empty_like(part)], axis=-1) for part in (U, Z))
+        if more < 0:  # the last ones move into the gaps
+            gaps = split[more:]
+            stay = np.setdiff1d(np.arange(n + more, n), gaps)
+            split, gaps = split[:more], gaps[gaps < n + more]
+            U[:, gaps], Z[:, :, gaps] = U[:, stay], Z[:, :, stay]
+        places = np.concatenate([split, np.arange(n, n + more)])
+        U[:, places], Z[:, :, places] = new_U, new_Z
+        n += more
+    return U[:, :n].T, Z[:, :, :n].transpose(2, 0, 1)
+
+
+def _split(U: Array, Z: Array, z: Array) -> tuple[Array, Array]:  # (m, s), (m, m, s), (m,)
+    """The bounds that a point makes of those above it, in columns."""
+    own = np.arange(len(z))
+    others = Z.copy()
+    others[own, own] = -np.inf
+    j, column = np.nonzero(z[:, None] >= others.max(axis=0))
+    fresh_U, fresh_Z, fresh = U[:, column], Z[:, :, column], np.arange(len(j))
+    fresh_U[j, fresh], fresh_Z[j, :, fresh] = z[j], z
+    return fresh_U, fresh_Z
 
 
 def _boxes(U: Array, Z: Array, r: Array) -> tuple[Array, Array]:  # -> (b, m), (b, m)
@@ -105,11 +137,22 @@ def improvement_boxes(Y: Array, r: Array) -> tuple[Array, Array]:  # (q, m), (m,
     A point improves the hypervolume by the volume of what it dominates of each box.
     """
     front = Y[non_dominated(Y)] if len(Y) else Y
-    P = -front[(front > r).all(axis=1)]
+    front = front[(front > r).all(axis=1)]
+    if len(r) == 2:
+        return _strips(front, r)
+    P = -front
     # a plain order makes neighbours follow one another, so that few bounds are split at a time
     corners = -_bounds(P[np.lexsort(P.T[::-1])], -r)[0]
     infinite = np.full(len(r), np.inf)
     return _boxes(*_bounds(corners[np.lexsort(corners.T[::-1])], infinite), infinite)
+
+
+def _strips(front: Array, r: Array) -> tuple[Array, Array]:  # (q, 2), (2,) -> (b, 2), (b, 2)
+    """The boxes of two objectives, one for each interval between second ones: beyond the best first one above it."""
+    first, second = front[np.unique(front[:, 1], return_index=True)[1]].T
+    infinite = np.full(len(first) + 1, np.inf)
+    lower = np.stack([np.append(first, r[0]), np.insert(second, 0, r[1])], axis=1)
+    return lower, np.stack([infinite, np.append(second, np.inf)], axis=1)
 
 
 def reference_point(Y: Array, front: Array, *, beyond: float = 0.1) -> Array:  # (n, m), (q, m) -> (m,)

@@ -28,13 +28,18 @@ def test_dominated_points_are_those_that_another_is_better_than(m: int, rng: np.
     for _ in range(60):
         Y = rng.integers(0, 4, size=(int(rng.integers(0, 12)), m)).astype(float)
         assert non_dominated(Y).tolist() == slow_front(Y)
+    for size in (40, 200):
+        Y = rng.normal(size=(size, m)).round(1)
+        assert non_dominated(Y).tolist() == slow_front(Y)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("q", [0, 1, 6, 15])
+@pytest.mark.parametrize("q", [0, 1, 6, 15, 60])
 def test_boxes_fill_what_no_point_dominates_and_do_not_overlap(m: int, q: int, rng: np.random.Generator) -> None:
-    Y = rng.normal(size=(q, m)).round(1)  # with ties
-    r = np.full(m, -1.5)
+    Y = rng.normal(size=(q, m))
+    if q == 60:
+        Y = np.abs(Y) / np.linalg.norm(Y, axis=1, keepdims=True)  # none dominates another
+    Y, r = Y.round(1), np.full(m, -1.5)  # with ties
     lower, upper = improvement_boxes(Y, r)
     z = r + rng.exponential(size=(500, m)) + 1e-3 * rng.random((500, m))
     inside = ((z[:, None] > lower) & (z[:, None] <= upper)).all(axis=2).sum(axis=1)
@@ -42,7 +47,7 @@ def test_boxes_fill_what_no_point_dominates_and_do_not_overlap(m: int, q: int, r
     assert inside.tolist() == (~dominated).astype(int).tolist()
 
 
-@pytest.mark.parametrize("m", [2, 3, 4])
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5])
 def test_a_point_adds_the_volume_of_what_it_dominates_of_the_boxes(m: int, rng: np.random.Generator) -> None:
     Y, r = rng.normal(size=(8, m)), np.full(m, -2.0)
     lower, upper = improvement_boxes(Y, r)
@@ -102,7 +107,7 @@ def test_with_one_objective_it_is_expected_improvement(rng: np.random.Generator)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("m", [2, 3, 4, 5])
 def test_hypervolumes_and_improvements_are_those_of_botorch(m: int, rng: np.random.Generator) -> None:
     warnings.filterwarnings("ignore", message="`torch.jit.script", category=DeprecationWarning)
     import torch

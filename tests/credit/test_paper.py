@@ -13,7 +13,7 @@ from ccgbo import Optimizer, lower_weight, regret_factor, upper_weight
 from ccgbo.acquisition import UCB, Context, LogEI, weigh
 from ccgbo.credit.field import KNNField, credit_factor, exponent
 from ccgbo.credit.scores import credits, log_likelihood, ranks, raw_scores, score
-from ccgbo.engine.search import global_candidates
+from ccgbo.engine.candidates import global_candidates
 from ccgbo.engine.settings import PAPER
 from ccgbo.surrogate.distance import Metric
 from ccgbo.surrogate.gp.paths import draw_paths

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from space_strategies import mixtures
 
 from ccgbo import Bool, Float, LinearConstraint, Mixture, Optimizer, Space, SpaceExhaustedError
+from ccgbo.engine.candidates import global_candidates, local_candidates
 from ccgbo.engine.design import design_points
 from ccgbo.engine.proposal import propose
-from ccgbo.engine.search import Excluded, global_candidates, local_candidates
+from ccgbo.engine.search import Excluded
 from ccgbo.engine.step import OneObjective
 
 FAST = {"n_initial": 4, "tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 8}}

@@ -11,6 +11,8 @@ import pytest
 
 import ccgbo
 from ccgbo import AtLeast, AtMost, Between, Optimizer, SettingError, TellError
+from ccgbo.engine.model import ExactGP
+from ccgbo.engine.proposal import aim_of
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 FAST: Any = {"n_initial": 5, "tuning": {"n_candidates": 64, "n_local": 32, "n_starts": 2, "search_steps": 10}}
@@ -161,6 +163,33 @@ def test_while_nothing_is_feasible_feasibility_is_searched_for() -> None:
     assert opt.best_trial.values["c"] <= 0.05
 
 
+class Counting:
+    """The default's model, which keeps of each fit the largest value it was made of."""
+
+    def __init__(self) -> None:
+        self.fitted: list[float] = []
+
+    def build(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        self.fitted.append(float(data.values.max()))
+        return ExactGP().build(data, *args, **kwargs)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_while_nothing_is_feasible_objectives_are_not_fitted(failed: bool) -> None:
+    fits, bound = Counting(), {"c": AtMost(0.2)}
+    opt = Optimizer(BOX, objectives={"a": "maximize", "b": "maximize"}, outcome_constraints=bound, seed=0,
+                    surrogate=fits, **{**FAST, "n_initial": 3})  # fmt: skip
+    for x, c in ((0.1, 0.9), (0.4, 0.6), (0.9, 0.3)):
+        opt.tell({"x": x, "y": x}, {"a": 100.0 + x, "b": 200.0 + x, "c": c})
+    if failed:
+        opt.tell({"x": 0.6, "y": 0.1}, failed=True)
+    opt.ask()
+    assert fits.fitted == [0.9]
+    opt.tell({"x": 1.0, "y": 1.0}, {"a": 101.0, "b": 201.0, "c": 0.1})
+    opt.ask()
+    assert sorted(fits.fitted[1:]) == [0.9, 101.0, 201.0]
+
+
 def test_the_front_of_two_objectives_is_covered() -> None:
     opt = played(two, 25, **TWO)
     front = opt.pareto_front()
@@ -175,6 +204,53 @@ def test_the_front_of_two_objectives_is_covered() -> None:
         random.tell(trial, two(trial.params))
     r = {"a": -1.0, "b": 1.0}
     assert float(opt.hypervolume(r)) > 1.03 * float(random.hypervolume(r))
+
+
+def trade(x: float) -> dict[str, float]:
+    return {"a": x**2, "b": (1.0 - x) ** 2}
+
+
+def middle_of_a_front() -> Optimizer:
+    """Trials that know a third of a front, whose ends are at x = 0 and x = 1."""
+    opt = Optimizer(BOX, objectives={"a": "maximize", "b": "maximize"}, seed=0, **FAST)
+    for x in (0.35, 0.45, 0.5, 0.55, 0.65):
+        opt.tell({"x": x, "y": 0.5 + (x - 0.5) ** 2}, trade(x))
+    return opt
+
+
+def test_improvements_are_measured_from_beyond_the_ends_that_the_model_expects(rng: np.random.Generator) -> None:
+    state = middle_of_a_front().snapshot()
+    assert state.goals is not None
+    posteriors = {name: state.models[name].posterior for name in ("a", "b")}
+    x = np.linspace(0.0, 1.0, 21)
+    points = np.stack([x, np.full(21, 0.5)], axis=1)
+    near, far = (state.goals.front(posteriors, state.pending, F, rng) for F in (points[:0], points))
+    known = state.goals.levels()
+    extent = np.ptp(known, axis=0)
+    np.testing.assert_allclose(near.reference, known.min(axis=0) - 0.1 * extent)
+    assert (far.reference < known.min(axis=0) - 0.3 * extent).all()
+    assert all(np.array_equal(one, other) for one, other in zip(near.draws, far.draws, strict=True))
+
+
+def test_ends_that_cannot_be_feasible_are_not_expected() -> None:
+    opt = Optimizer(BOX, objectives={"a": "maximize", "b": "maximize"}, outcome_constraints={"c": AtMost(0.7)},
+                    seed=0, noise="none", **FAST)  # fmt: skip
+    for x in np.linspace(0.0, 1.0, 9):
+        opt.tell({"x": x, "y": 0.5}, {**trade(x), "c": x})
+    state = opt.snapshot()
+    assert state.goals is not None
+    posteriors = {name: state.models[name].posterior for name in ("a", "b", "c")}
+    x = np.array([0.1, 0.6, 0.75, 0.9])
+    found = state.goals.expected(posteriors, np.stack([x, np.full(4, 0.5)], axis=1))
+    known = state.models["a"].outcome.inverse(found[:, 0])
+    assert known == pytest.approx(x[:2] ** 2, abs=0.02)
+
+
+def test_candidates_lie_around_every_point_of_a_front(rng: np.random.Generator) -> None:
+    state = middle_of_a_front().snapshot()
+    U = aim_of(state).nearby(None, rng)
+    for x in (0.35, 0.45, 0.5, 0.55, 0.65):
+        assert ((U[:, 0] == x) & (U[:, 1] != 0.5 + (x - 0.5) ** 2)).any()
 
 
 def test_recommendations_span_the_front_or_meet_an_aspiration() -> None:

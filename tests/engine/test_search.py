@@ -16,7 +16,8 @@ from space_strategies import spaces
 
 from ccgbo import Categorical, EngineTuning, Float, Int, Optimizer, SettingError, Space, SpaceExhaustedError, log
 from ccgbo.credit.scores import score
-from ccgbo.engine.search import Excluded, any_new, global_candidates, local_candidates, movable, optimize_acquisition
+from ccgbo.engine.candidates import global_candidates, line_candidates, local_candidates
+from ccgbo.engine.search import Excluded, any_new, movable, optimize_acquisition
 
 Array = NDArray[np.float64]
 SETTINGS = EngineTuning(n_candidates=64, n_starts=3, search_steps=30)
@@ -33,6 +34,24 @@ def test_local_candidates_change_few_of_many_coordinates(rng: np.random.Generato
         centre = np.full((1, d), 0.5)
         changed = (local_candidates(space, centre, 500, rng) != centre).sum(axis=1)
         assert 0.4 * min(d, 40) < changed.mean() < most and changed.max() <= d
+
+
+def test_line_candidates_leave_a_centre_in_one_coordinate_and_reach_the_bounds(rng: np.random.Generator) -> None:
+    space, centres = Space({"x": (0.0, 1.0), "y": (-5.0, 5.0), "z": (0.0, 1.0)}), rng.uniform(0.2, 0.8, size=(4, 3))
+    U = line_candidates(space, centres, 600, rng)
+    apart = (U[:, None] != centres).sum(axis=2)  # (m, c)
+    assert apart.min(axis=1).tolist() == [1] * 600 and set(apart.argmin(axis=1)) == {0, 1, 2, 3}
+    assert {(j, end) for j in range(3) for end in (0.0, 1.0) if (U[:, j] == end).any()} == {
+        (j, end) for j in range(3) for end in (0.0, 1.0)
+    }
+
+
+@given(space=spaces(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_line_candidates_are_points_of_any_space(space: Space, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    U = line_candidates(space, space.sample(3, rng), 40, rng)
+    assert np.array_equal(space.snap(U), U) and space.feasible(U).all()
 
 
 def find(

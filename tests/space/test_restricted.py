@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from space_strategies import spaces
 
 from ccgbo import Bool, Categorical, Float, InfeasibleSpaceError, Int, LinearConstraint, ParamsError, Space
+from ccgbo.engine.candidates import global_candidates, local_candidates
 from ccgbo.engine.design import design_points
-from ccgbo.engine.search import global_candidates, local_candidates, movable
+from ccgbo.engine.search import movable
 from ccgbo.tuning import EngineTuning
 
 TABLE = {

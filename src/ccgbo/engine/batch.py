@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from ccgbo.acquisition import Codomain, as_schedule, trades_mean
 from ccgbo.arrays import Array
+from ccgbo.engine.candidates import SMALL_GRID, local_candidates
 from ccgbo.engine.proposal import Proposal, aim_of, choose, prepare, propose
-from ccgbo.engine.search import SMALL_GRID, gradient_ascent, local_candidates, refine_best
+from ccgbo.engine.search import gradient_ascent, refine_best
 from ccgbo.engine.step import State
 from ccgbo.surrogate.base import JointPosterior, Posterior
 from ccgbo.tuning import EngineTuning

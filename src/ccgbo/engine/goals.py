@@ -9,6 +9,7 @@ as it is, else what the model believes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,7 +31,7 @@ from ccgbo.surrogate.optima import Optima
 EXACT = (
     0.05  # standard deviation of the noise, in standardised units, up to which measured values are taken as they are
 )
-BEYOND = 1.0  # extents of the front from its worst values to the point that improvements are measured from
+CHANCE = 0.01  # of being feasible, from which on a point counts for what may be had
 N_FRONTS = 8  # draws of a front that is known with noise only
 
 
@@ -84,7 +85,12 @@ class Goals:
     @property
     def needed(self) -> list[str]:
         """The metrics that a choice looks at: while nothing is feasible, only those that must become so."""
-        return list(dict.fromkeys([*(self.metrics.objectives if self.feasible.any() else ()), *self.bounded]))
+        return list(dict.fromkeys([*self.sought, *self.bounded]))
+
+    @property
+    def sought(self) -> list[str]:
+        """The objectives; while nothing is feasible, the constraints."""
+        return list(self.metrics.objectives) if self.feasible.any() else self.bounded
 
     @cached_property
     def feasible(self) -> NDArray[np.bool_]:  # (n,)
@@ -124,8 +130,19 @@ class Goals:
             level[rows] = model.outcome.forward(self.measured.values[name][rows])
         return level
 
-    def front(self, posteriors: Mapping[str, Posterior], pending: Array, rng: np.random.Generator) -> Front:
-        """The front of the feasible trials and of the fantasies at pending points."""
+    def expected(self, posteriors: Mapping[str, Posterior], F: Array) -> Array:  # (c, p) -> (c', m)
+        """The means of the objectives at those of the points that may be feasible."""
+        if self.bounded:
+            chance = sum(bounded.log_probability(F) for bounded in self.constraints(posteriors))
+            F = F[chance >= math.log(CHANCE)]
+        return np.stack([posteriors[name].predict(F)[0] for name in self.metrics.objectives], axis=1)
+
+    def front(self, posteriors: Mapping[str, Posterior], pending: Array, F: Array, rng: np.random.Generator) -> Front:
+        """The front of the feasible trials and of the fantasies at pending points.
+
+        Improvements are measured from a point beyond that front and the one that is expected of the candidates F
+        (c, p): where the model expects the ends of the front farther out than they are known, so is the point.
+        """
         names = tuple(self.metrics.objectives)
         own = tuple(posteriors[name] for name in names)
         level, known = (
@@ -133,7 +150,8 @@ class Goals:
             self.feasible if self.feasible.any() else np.ones(len(self.measured.F), dtype=bool),
         )
         Y = level[known]
-        reference = reference_point(level, Y[non_dominated(Y)], beyond=BEYOND)
+        hoped = np.concatenate([Y, self.expected(posteriors, F)])
+        reference = reference_point(level, hoped[non_dominated(hoped)])
         if all(_exact(self.models[name]) for name in names):
             draws = [Y]
         else:
@@ -186,15 +204,14 @@ class Goals:
     # -- places
 
     def places(self) -> Places:
-        """All complete trials, at distances in the shortest of the lengthscales of the objectives."""
-        metrics = [self.models[name].posterior.metric for name in self.metrics.objectives]
+        """All complete trials, at distances in the shortest of the lengthscales of what is sought."""
+        metrics = [self.models[name].posterior.metric for name in self.sought]
         unit = np.min([metric.unit for metric in metrics], axis=0)
         return Places(self.measured.F, Metric(unit, metrics[0].choices))
 
     def unit(self) -> Array:  # (p,)
-        """The distance that counts as one along each column for every metric."""
-        names = [*self.metrics.objectives, *self.bounded]
-        result: Array = np.min([self.models[name].posterior.unit for name in names], axis=0)
+        """The distance that counts as one along each column for every metric that a choice looks at."""
+        result: Array = np.min([self.models[name].posterior.unit for name in self.needed], axis=0)
         return result
 
 

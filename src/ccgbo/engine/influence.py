@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from ccgbo.arrays import Array
 from ccgbo.credit.influence import Found, Pool, Worlds, find_optima
 from ccgbo.credit.shapley import sampled_orders, shapley
+from ccgbo.engine.candidates import SMALL_GRID, global_candidates, local_candidates
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
 from ccgbo.engine.model import FitState, build_model
 from ccgbo.engine.proposal import question
-from ccgbo.engine.search import SMALL_GRID, global_candidates, local_candidates, movable, pull_back
+from ccgbo.engine.search import movable, pull_back
 from ccgbo.engine.step import N_CENTRES, State
 from ccgbo.errors import InfeasibleSpaceError, SettingError, UnknownTrialError, UnsupportedError
 from ccgbo.influence import SAME, GroupInfluence, Groups, Influence, InfluenceRow, Optimum

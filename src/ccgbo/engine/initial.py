@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ccgbo.arrays import Array
+from ccgbo.engine.candidates import global_candidates
 from ccgbo.engine.design import design_points
-from ccgbo.engine.search import Excluded, any_new, global_candidates
+from ccgbo.engine.search import Excluded, any_new
 from ccgbo.engine.settings import Settings
 from ccgbo.space import Space
 

@@ -19,6 +19,7 @@ from ccgbo.arrays import Array
 from ccgbo.credit.field import Located
 from ccgbo.credit.fronts import front_log_likelihood
 from ccgbo.credit.scores import Scores, log_likelihood, scores_of
+from ccgbo.engine.candidates import line_candidates, local_candidates
 from ccgbo.engine.goals import Goals
 from ccgbo.engine.step import N_CENTRES, State, elsewhere, most, with_fantasies
 from ccgbo.pareto import non_dominated
@@ -61,14 +62,15 @@ class NamedMetrics:
         models = self.state.models
         return {name: with_fantasies(models[name].posterior, self.state, rng) for name in self.goals.needed}
 
-    def centres(self, scores: Scores | None) -> Array:
-        if scores is not None:
-            return most(scores.credit, self.goals.measured.U, self._n_centres)
-        return most(self.merit(), self.goals.measured.U, self._n_centres)
-
-    @property
-    def _n_centres(self) -> int:
-        return 2 * N_CENTRES if self.goals.metrics.several else N_CENTRES
+    def nearby(self, scores: Scores | None, rng: np.random.Generator) -> Array:
+        """Around a front also candidates that differ from one of its points in one parameter: its ends lie there."""
+        U, space, n = self.goals.measured.U, self.state.space, self.state.settings.tuning.n_local
+        merit = self.merit() if scores is None else scores.credit
+        if not self.goals.metrics.several:
+            return local_candidates(space, most(merit, U), n, rng)
+        on_front = scores is None and self.goals.feasible.any()
+        centres = U[merit > 0.0] if on_front else most(merit, U, 2 * N_CENTRES)
+        return np.concatenate([local_candidates(space, centres, n, rng), line_candidates(space, centres, 2 * n, rng)])
 
     def merit(self) -> Array:  # (n,)
         """How good each trial is: the likely feasible first, of them the best, or those of the front."""
@@ -95,7 +97,7 @@ class NamedMetrics:
         if not goals.feasible.any():
             first = posteriors[goals.bounded[0]]
             return Context(first, -math.inf, sampled, rng, t, F), feasibility
-        front = goals.front(posteriors, self.state.pending, rng) if goals.metrics.several else None
+        front = goals.front(posteriors, self.state.pending, F, rng) if goals.metrics.several else None
         first = posteriors[goals.metrics.objective]
         return Context(first, self.incumbent(), sampled, rng, t, F, front), feasibility
 

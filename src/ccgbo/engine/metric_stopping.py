@@ -28,10 +28,9 @@ from ccgbo.acquisition.hypervolume import Sides
 from ccgbo.arrays import Array
 from ccgbo.diagnosis import Gain
 from ccgbo.engine.goals import Goals
-from ccgbo.engine.metric_aim import NamedMetrics
 from ccgbo.engine.recommend import best_rows, front_rows
 from ccgbo.engine.step import State
-from ccgbo.engine.stopping import N_BEST, Believed, candidates, expected_gains, expected_improvement, gain_of
+from ccgbo.engine.stopping import N_BEST, Believed, expected_gains, expected_improvement, gain_of, where_to_evaluate
 from ccgbo.pareto import hypervolume, improvement_boxes, non_dominated, reference_point
 from ccgbo.surrogate.base import JointPosterior
 
@@ -86,7 +85,7 @@ class _Game:
         rng: np.random.Generator,
     ) -> _Game:
         paths = {name: posterior.paths(k, rng) for name, posterior in posteriors.items()}
-        U, near = candidates(state, NamedMetrics(state, goals).centres(None), rng)
+        U, near = where_to_evaluate(state, goals.measured.U[known], rng)
         pool = state.space.features(U)
         best = _best_of_paths(goals, {name: path(pool).T for name, path in paths.items()})
         points = np.concatenate([goals.measured.F[known], pool[best], near])

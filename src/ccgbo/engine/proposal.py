@@ -33,8 +33,9 @@ from ccgbo.acquisition.factors import PriorFactor, SuccessFactor
 from ccgbo.arrays import Array
 from ccgbo.credit.field import CreditFactor, credit_factor
 from ccgbo.credit.scores import Scores
+from ccgbo.engine.candidates import global_candidates
 from ccgbo.engine.metric_aim import NamedMetrics
-from ccgbo.engine.search import global_candidates, local_candidates, optimize_acquisition
+from ccgbo.engine.search import optimize_acquisition
 from ccgbo.engine.step import Aim, OneObjective, State
 from ccgbo.errors import InfeasibleSpaceError
 
@@ -80,7 +81,7 @@ def prepare(state: State, turn: Turn, rng: np.random.Generator) -> Proposal:
     credit = credit_factor(aim.places(), scores.credit, s.credit, t) if scores else None  # pi(x), w_t(x)
     success = SuccessFactor.build(aim.places(), state.failed, s.fit.kernel)
     posteriors = aim.with_pending(rng)
-    U = np.concatenate([U, local_candidates(space, aim.centres(scores), s.tuning.n_local, rng)])
+    U = np.concatenate([U, aim.nearby(scores, rng)])
     F = space.features(U)
     context, feasibility = aim.context(posteriors, optima, rng, F)
     factors = [credit, prior_factor(state), success, feasibility]

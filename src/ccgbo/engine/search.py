@@ -1,7 +1,5 @@
 """The inner maximiser of an acquisition over a space.
 
-    global_candidates      a finite set that fills the space (all of it, where it is a small grid)
-    local_candidates       points around given centres, for the neighbourhoods of credited observations
     optimize_acquisition   the best of a finite set, then gradient steps over the continuous part in turn with
                            exhaustive or neighbour moves over the discrete part; excluded points are passed over
 
@@ -19,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from ccgbo.acquisition.base import BoundAcquisition, value_and_gradient
 from ccgbo.arrays import Array
-from ccgbo.engine.design import shifted_sobol
+from ccgbo.engine.candidates import SMALL_GRID
 from ccgbo.engine.moves import SOME_CHOICES, single_moves
 from ccgbo.errors import SpaceExhaustedError
 from ccgbo.log import report_once
@@ -28,42 +26,7 @@ from ccgbo.space.feasible import walk_feasible
 from ccgbo.surrogate.ascent import ascend
 from ccgbo.tuning import EngineTuning
 
-SMALL_GRID = 2048  # a finite space up to this size is searched whole
 LARGE_GRID = 200_000  # up to this size exhaustion is checked point by point
-FEW_COORDINATES = 20  # that a local candidate changes on average where there are many
-
-
-def global_candidates(space: Space, tuning: EngineTuning, rng: np.random.Generator) -> Array:  # (m, d) snapped
-    """Candidates over the whole space."""
-    grid = space.grid(limit=SMALL_GRID)
-    if grid is not None and not len(grid):
-        return space.anchors  # says that there is none
-    if grid is not None:
-        return grid[rng.permutation(len(grid))]  # so that any head of it is spread over the space
-    if not tuning.quasi_random or space.constraints:
-        return space.sample(tuning.n_candidates, rng)
-    return space.snap(shifted_sobol(space.d, tuning.n_candidates, rng))
-
-
-def local_candidates(space: Space, centres: Array, n: int, rng: np.random.Generator) -> Array:  # (m, d) snapped
-    """``n`` points around the centres at scales from 0.003 to 0.3, each changing a random part of the coordinates.
-
-    In many dimensions about ``FEW_COORDINATES`` of them, as TuRBO and BoTorch's ``sample_around_best`` do.
-    """
-    if n == 0 or len(centres) == 0 or space.grid_size_at_most(SMALL_GRID):
-        return np.empty((0, space.d))
-    base = centres[rng.integers(len(centres), size=n)]
-    scale = 10.0 ** rng.uniform(-2.5, -0.5, size=(n, 1))
-    moved = base + scale * rng.standard_normal((n, space.d)) * space.extent
-    dice = rng.random((n, space.d))
-    share = rng.random((n, 1)) * min(1.0, 2.0 * FEW_COORDINATES / space.d)
-    changed = dice < np.maximum(share, min(1.0, 2.0 / space.d))
-    fresh = rng.random((n, space.d))
-    for j in space.discrete:  # a small step seldom leaves a cell: draw anew instead, half of the time
-        redraw = rng.random(n) < 0.5
-        moved[:, j] = np.where(redraw, fresh[:, j], moved[:, j])
-    U = space.repair(space.snap(np.clip(np.where(changed, moved, base), 0.0, 1.0)))
-    return U[space.feasible(U)] if space.constraints else U
 
 
 class Excluded:

@@ -22,6 +22,7 @@ from ccgbo.acquisition.feasibility import FeasibilityFactor
 from ccgbo.arrays import Array
 from ccgbo.credit.field import Located
 from ccgbo.credit.scores import Scores, score
+from ccgbo.engine.candidates import local_candidates
 from ccgbo.engine.goals import Goals
 from ccgbo.engine.model import Model, best_row
 from ccgbo.engine.search import Excluded, movable
@@ -92,8 +93,8 @@ class Aim(Protocol):
     def with_pending(self, rng: np.random.Generator) -> Mapping[str, Posterior]:
         """The posteriors with a fantasy at each pending point."""
 
-    def centres(self, scores: Scores | None) -> Array:
-        """(c, d) observations to look around: the most credited, or without credit the best predicted."""
+    def nearby(self, scores: Scores | None, rng: np.random.Generator) -> Array:
+        """(c, d) candidates around the most credited observations, without credit around the best predicted."""
 
     def context(
         self, posteriors: Mapping[str, Posterior], optima: Any, rng: np.random.Generator, F: Array
@@ -135,8 +136,10 @@ class OneObjective:
     def with_pending(self, rng: np.random.Generator) -> Mapping[str, Posterior]:
         return {VALUE: with_fantasies(self.state.model.posterior, self.state, rng)}
 
-    def centres(self, scores: Scores | None) -> Array:
-        return most(self.state.model.mean if scores is None else scores.credit, self.state.observed)
+    def nearby(self, scores: Scores | None, rng: np.random.Generator) -> Array:
+        state = self.state
+        centres = most(state.model.mean if scores is None else scores.credit, state.observed)
+        return local_candidates(state.space, centres, state.settings.tuning.n_local, rng)
 
     def context(
         self, posteriors: Mapping[str, Posterior], optima: Any, rng: np.random.Generator, F: Array

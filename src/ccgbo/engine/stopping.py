@@ -26,7 +26,8 @@ from scipy.special import ndtr
 
 from ccgbo.arrays import Array
 from ccgbo.diagnosis import Gain
-from ccgbo.engine.search import global_candidates, local_candidates, movable
+from ccgbo.engine.candidates import global_candidates, local_candidates
+from ccgbo.engine.search import movable
 from ccgbo.engine.step import N_CENTRES, State
 from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.surrogate.base import JointPosterior, Paths
@@ -71,14 +72,14 @@ def _best(state: State) -> NDArray[np.intp]:
 def _points(state: State, paths: Paths, rng: np.random.Generator) -> Array:  # (m, p)
     """Where the paths may be evaluated."""
     space, tuning = state.space, state.settings.tuning
-    U, near = candidates(state, state.observed[np.argsort(-state.model.mean, kind="stable")[:N_CENTRES]], rng)
+    U, near = where_to_evaluate(state, state.observed[np.argsort(-state.model.mean, kind="stable")[:N_CENTRES]], rng)
     free = movable(space, np.concatenate([U, state.observed]))
     steps = 0 if space.constraints else tuning.path_steps  # a climb could leave what is allowed
     optima = maximise_paths(paths, space.features(U), free, steps=steps).argmax
     return np.concatenate([optima, near])
 
 
-def candidates(state: State, centres: Array, rng: np.random.Generator) -> tuple[Array, Array]:  # (., d), (., p)
+def where_to_evaluate(state: State, centres: Array, rng: np.random.Generator) -> tuple[Array, Array]:  # (., d), (., p)
     """Candidates over the space for the optima of paths, and beside those the features of points to be evaluated."""
     space = state.space
     try:

@@ -1,24 +1,25 @@
-"""Problems with several metrics as ``botorch.test_functions`` defines them: measured constraints, several objectives.
+"""Problems with measured constraints or several objectives, as ``botorch.test_functions`` defines them but for two.
 
     get_metric_problem("WeldedBeam4")        the problem
     metric_problem_names("pareto_choosing")  names, all or one group's
 
     constrained_choosing    one objective with measured constraints, on which the preset may be chosen
     constrained_reporting   others, on which no setting is chosen
-    pareto_choosing         two to four objectives, C2DTLZ2 with a constraint, on which the preset may be chosen
+    pareto_choosing         two to four objectives, some with constraints, on which the preset may be chosen
     pareto_reporting        others, on which no setting is chosen
 
 A name ends in the number of parameters, and of objectives where there are several. BoTorch's own objects are evaluated
 in double precision and without noise. Every objective is minimised, and a constraint is minus BoTorch's slack, so that
 a point is feasible where every constraint is at most 0. Reference points are BoTorch's. Its optima and its largest
-hypervolumes are partly approximate; ``best_metrics.json`` has what ``python benchmarks/best_metrics.py`` found, and the
-better of the two counts.
+hypervolumes are partly approximate and partly missing; ``best_metrics.json`` has what ``python
+benchmarks/best_metrics.py`` found, and the better of the two counts. FourBarTruss and RocketInjector, smooth designs of
+which BoTorch has few, are those of designs.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -29,6 +30,7 @@ import numpy as np
 
 from ccgbo.arrays import Array
 from ccgbo.bench.problems.base import Rows, need, row_of
+from ccgbo.bench.problems.designs import DESIGNS, Design
 from ccgbo.errors import SettingError
 from ccgbo.space import Float, Space
 
@@ -91,7 +93,7 @@ def _many(cls: str, **options: Any) -> _Source:
     return _Source(module="multi_objective", cls=cls, options=options)
 
 
-METRIC_GROUPS: Mapping[str, Mapping[str, _Source]] = MappingProxyType(
+METRIC_GROUPS: Mapping[str, Mapping[str, _Source | Design]] = MappingProxyType(
     {
         "constrained_choosing": {
             "Gramacy2": _one("ConstrainedGramacy"),
@@ -109,6 +111,12 @@ METRIC_GROUPS: Mapping[str, Mapping[str, _Source]] = MappingProxyType(
             "DTLZ2_6x2": _many("DTLZ2", dim=6, num_objectives=2),
             "C2DTLZ2_4x2": _many("C2DTLZ2", dim=4, num_objectives=2),
             "CarSideImpact7x4": _many("CarSideImpact"),
+            "DTLZ5_6x3": _many("DTLZ5", dim=6, num_objectives=3),
+            "DTLZ7_6x3": _many("DTLZ7", dim=6, num_objectives=3),
+            "CONSTR2x2": _many("CONSTR"),
+            "DiscBrake4x2": _many("DiscBrake"),
+            "MW7_4x2": _many("MW7", dim=4),
+            **DESIGNS,
         },
         "pareto_reporting": {
             "BraninCurrin2x2": _many("BraninCurrin"),
@@ -119,7 +127,7 @@ METRIC_GROUPS: Mapping[str, Mapping[str, _Source]] = MappingProxyType(
         },
     }
 )
-METRIC_PROBLEMS: Mapping[str, _Source] = MappingProxyType(
+METRIC_PROBLEMS: Mapping[str, _Source | Design] = MappingProxyType(
     {name: source for group in METRIC_GROUPS.values() for name, source in group.items()}
 )
 
@@ -133,21 +141,36 @@ def get_metric_problem(name: str) -> MetricProblem:
     """The problem of that name."""
     if name not in METRIC_PROBLEMS:
         raise SettingError(f"name must be one of {list(METRIC_PROBLEMS)}, got {name!r}.")
-    source = METRIC_PROBLEMS[name].make(name)
+    chosen, found = METRIC_PROBLEMS[name], _found().get(name, {}).get("value")
+    if isinstance(chosen, Design):
+        task = _task(chosen.low, chosen.high, len(chosen.ideal), 0, chosen.reference)
+        return MetricProblem(name=name, task=task, function=chosen.function, best=found or 0.0, worst=0.0)
+    source = chosen.make(name)
     several = source.num_objectives > 1
-    names = tuple(f"f{i}" for i in range(source.num_objectives)) if several else ("f",)
-    low, high = source.bounds.numpy()
-    task = Task(
-        space=Space({f"x{j + 1}": Float(float(a), float(b)) for j, (a, b) in enumerate(zip(low, high, strict=True))}),
-        objectives=names,
-        constraints=tuple(f"c{i}" for i in range(getattr(source, "num_constraints", 0))),
-        reference=tuple(source.ref_point.tolist()) if several else (),
-    )
-    found = _found().get(name, {}).get("value")
-    theirs = source.max_hv if several else source.optimal_value
+    reference = tuple(source.ref_point.tolist()) if several else ()
+    low, high = source.bounds.tolist()
+    task = _task(low, high, source.num_objectives, getattr(source, "num_constraints", 0), reference)
+    theirs = _largest(source) if several else source.optimal_value
     best = theirs if found is None else (max if several else min)(found, theirs)
     worst = 0.0 if several else source.worst_feasible_value
     return MetricProblem(name=name, task=task, function=_rows(source), best=float(best), worst=float(worst))
+
+
+def _task(low: Iterable[float], high: Iterable[float], m: int, constraints: int, reference: tuple[float, ...]) -> Task:
+    return Task(
+        space=Space({f"x{j + 1}": Float(float(a), float(b)) for j, (a, b) in enumerate(zip(low, high, strict=True))}),
+        objectives=tuple(f"f{i}" for i in range(m)) if m > 1 else ("f",),
+        constraints=tuple(f"c{i}" for i in range(constraints)),
+        reference=reference,
+    )
+
+
+def _largest(source: Any) -> float:
+    """The largest hypervolume that BoTorch knows of; 0 where it knows of none."""
+    try:
+        return float(source.max_hv)
+    except NotImplementedError:
+        return 0.0
 
 
 def _rows(source: Any) -> Callable[[Array], Array]:
