@@ -32,7 +32,7 @@ from ccgbo.engine.recommend import best_rows, front_rows
 from ccgbo.engine.step import State
 from ccgbo.engine.stopping import N_BEST, Believed, expected_gains, expected_improvement, gain_of, where_to_evaluate
 from ccgbo.pareto import hypervolume, improvement_boxes, non_dominated, reference_point
-from ccgbo.surrogate.base import JointPosterior
+from ccgbo.surrogate.base import JointPosterior, Paths
 
 MOST_OBJECTIVES = 3  # of more the boxes of so many fronts take too long
 N_PATHS = (64, 32, 16)  # of one, two and three objectives
@@ -87,8 +87,7 @@ class _Game:
         paths = {name: posterior.paths(k, rng) for name, posterior in posteriors.items()}
         U, near = where_to_evaluate(state, goals.measured.U[known], rng)
         pool = state.space.features(U)
-        best = _best_of_paths(goals, {name: path(pool).T for name, path in paths.items()})
-        points = np.concatenate([goals.measured.F[known], pool[best], near])
+        points = np.concatenate([goals.measured.F[known], pool[_best_of_paths(goals, paths, pool)], near])
         truth = {name: path(points).T for name, path in paths.items()}
         believed = {name: Believed(posteriors[name], truth[name], points, n) for name in posteriors}
         evaluated = np.zeros((k, len(points)), dtype=bool)
@@ -121,8 +120,9 @@ class _Game:
         self.evaluated[np.arange(len(j)), j] = True
 
 
-def _best_of_paths(goals: Goals, drawn: Mapping[str, Array]) -> NDArray[np.intp]:  # (k, c) by metric
+def _best_of_paths(goals: Goals, paths: Mapping[str, Paths], F: Array) -> NDArray[np.intp]:  # (c, p)
     """Of candidates those that are the best of a path among those that it allows, or on the front of it."""
+    drawn = {name: path(F).T for name, path in paths.items()}  # (k, c)
     allowed = np.ones(next(iter(drawn.values())).shape, dtype=bool)
     for name in goals.bounded:
         low, high = goals.bounds(name)

@@ -99,6 +99,9 @@ class Settings(Validated):
         Validated.__post_init__(self)
         if self.surrogate == "forest":
             self._check_forest()
+        if self.surrogate in ("forest", "stacked") and self.credit.field == "smooth":
+            rule = f"'knn' or 'knn-scaled' for surrogate={self.surrogate!r}"
+            raise SettingError(f"CreditSettings.field must be {rule}, got 'smooth'.")
 
     def _check_forest(self) -> None:
         if find_spec("sklearn") is None:
@@ -109,10 +112,6 @@ class Settings(Validated):
                 raise SettingError(
                     f"acquisition must do without joint predictions for surrogate='forest', got {part!r}."
                 )
-        if self.credit.field == "smooth":
-            raise SettingError(
-                "CreditSettings.field must be 'knn' or 'knn-scaled' for surrogate='forest', got 'smooth'."
-            )
 
     def initial_size(self, d: int) -> int:
         """Evaluations of the initial design for ``d`` parameters."""
