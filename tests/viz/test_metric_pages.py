@@ -169,7 +169,7 @@ def test_the_report_of_several_objectives_is_whole_and_open_to_all(page: Browser
     for title in ("Front", "Hypervolume", "Feasibility", "All evaluations", "Recommended", "Believe the model?"):
         assert text_of(page, title)
     assert text_of(page, "Progress") == ""
-    assert "is told for one objective without outcome constraints" in text_of(page, "Next")
+    assert "% of the hypervolume" in text_of(page, "Next")
     assert "is told for one objective" in text_of(page, "Not there, because of those: what each is worth")
     head = page.js("[...document.querySelectorAll('#trials th')].map(e => e.textContent)")
     assert head[:7] == ["trial", "state", "yield", "cost", "impurity", "feasible", "credit"]
