@@ -17,8 +17,8 @@ ORDER = [
 ENGINE = [
     "threads", "design", "moves", "candidates", "search", "settings", "options", "settings_io", "metric_settings",
     "initial", "history", "table", "noise", "stacking", "rows", "model", "models", "state", "goals", "step",
-    "metric_aim", "proposal", "batch", "explain", "recommend", "influence", "reasons", "stopping", "metric_stopping",
-    "diagnostics", "core", "reader", "editor", "optimizer",
+    "metric_aim", "recombination", "proposal", "batch", "explain", "recommend", "influence", "reasons", "stopping",
+    "metric_stopping", "diagnostics", "core", "reader", "editor", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

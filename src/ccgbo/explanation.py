@@ -16,6 +16,7 @@ PROMISES = {  # by acquisition: what the chosen point has most of
     "ThompsonSampling": "it is the best of one function drawn from what the model believes",
     "MES": "it tells most about how good the optimum is",
     "JES": "it tells most about where and how good the optimum is",
+    "Recombination": "it is the middle of the most promising trials so far",
     "EHVI": "it promises to widen the front most on average",
     "Scalarized": "it promises most at one trade-off between the objectives, drawn at random",
     "Feasibility": "no feasible point is known yet, and it is the likeliest to be one",

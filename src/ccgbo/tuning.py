@@ -48,6 +48,9 @@ class EngineTuning(Validated):
     """Best candidates that gradient ascent and neighbour moves start from; 0 takes the best candidate as it is."""
     search_steps: Annotated[int, AtLeast(0), AtMost(100_000)] = 30
     """Gradient steps of the search from each start at most."""
+    recombine_every: Annotated[int, AtLeast(1)] | None = None
+    """Every so many suggestions, the first among them, one is the middle of the most credited observations; None never
+    suggests it."""
     min_pending_distance: Annotated[float, AtLeast(0), Below(0.5)] = 0.05
     """Distance kept from points under evaluation, as a fraction of each range; less where there are many."""
     batch_at_once: Annotated[int, AtLeast(2)] | None = 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from ccgbo.bench.problems.lasso import data, greatest_penalty
 from ccgbo.bench.problems.policies import TASKS, mean_return
 from ccgbo.bench.problems.rover import GOAL, SIDE, START, curve, obstacles, rover
 from ccgbo.bench.problems.shifted import target
+from ccgbo.bench.variants import VARIANTS
+from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import MissingExtraError
 
 CHOOSING, REPORTING = problem_names("highdim_choosing"), problem_names("highdim_reporting")
@@ -167,3 +170,11 @@ def test_a_simulator_that_gymnasium_misses_is_a_missing_extra(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(MissingExtraError, match=r"Swimmer16.*ccgbo\[bench\]"):
         get_problem("Swimmer16")
+
+
+def test_the_variant_without_the_middle_is_the_default_for_many_parameters_in_all_else() -> None:
+    space = get_problem("ShiftedLevy25").space
+    methods = [VARIANTS[name]() for name in ("default", "no-middle")]
+    default, without = (Optimizer(space, preset=method.settings).settings for method in methods)  # type: ignore[attr-defined]
+    assert default.tuning.recombine_every == 10
+    assert without == replace(default, tuning=replace(default.tuning, recombine_every=None))

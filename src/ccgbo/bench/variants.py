@@ -1,8 +1,9 @@
 """Settings of the optimizer that the quality experiments compare, by name: the default, and what it was chosen among.
 
 Each differs from the default in one thing; ``default-nocredit`` is the default with all use of credit removed, and
-``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). A method named ``start ...`` makes
-its own initial design of that size.
+``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). ``no-middle`` is the default for
+more than 20 parameters without the middle of good points (engine/recombination.py), and is meant for these only. A
+method named ``start ...`` makes its own initial design of that size.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ccgbo.bench.credited import CreditedBy, Source
 from ccgbo.bench.turbo_box import TurboBox
 from ccgbo.credit.field import CreditSettings
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.settings import DEFAULT, PAPER, Settings, resolve
+from ccgbo.engine.settings import DEFAULT, MANY, PAPER, Settings, resolve
 from ccgbo.space import Space
 from ccgbo.surrogate.gp.priors import NormalOnLog, NormalOnLogLengthscales
 
@@ -83,6 +84,7 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "tight-prior": _changed(fit={"lengthscale_prior": NormalOnLogLengthscales(trend_sd=0.3)}),
         "more-noise": _changed(fit={"noise_prior": NormalOnLog(mean=-4.0, sd=1.5)}),
         "wider-noise": _changed(fit={"noise_prior": NormalOnLog(mean=-4.0, sd=3.0)}),
+        "no-middle": _changed(tuning=replace(MANY.tuning, recombine_every=None)),
         "turbo-box": lambda: TurboBox(settings=_PLAIN),
         "start-5": lambda: OwnDesign(least=5),
         "start-d+1": lambda: OwnDesign(each=1, more=1, least=5),

@@ -53,7 +53,7 @@ def explain_choices(
         Explanation(
             reason="suggested by the model",
             t=state.t,
-            acquisition=type(proposal.acquisition).__name__,
+            acquisition="Recombination" if proposal.recombines else type(proposal.acquisition).__name__,
             base=float(base[i]),
             weight=float(weight[i]),
             factor=float(total[i]),

@@ -35,6 +35,7 @@ from ccgbo.credit.field import CreditFactor, credit_factor
 from ccgbo.credit.scores import Scores
 from ccgbo.engine.candidates import global_candidates
 from ccgbo.engine.metric_aim import NamedMetrics
+from ccgbo.engine.recombination import LEAST_FACTOR, is_due, recombined
 from ccgbo.engine.search import optimize_acquisition
 from ccgbo.engine.step import Aim, OneObjective, State
 from ccgbo.errors import InfeasibleSpaceError
@@ -58,6 +59,7 @@ class Proposal:
     weighted: BoundAcquisition
     values: Array  # (m,) of the weighted acquisition at the candidates
     chosen: Array | None = None  # (d,), None where nothing was chosen
+    recombines: bool = False  # whether it is the middle of observations, and no maximum of the acquisition
 
     def without_credit(self) -> Proposal:
         rest = [factor for factor in self.factors if factor is not self.credit]
@@ -110,6 +112,9 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
     know. With ``credit_when="base_mean_below_incumbent"`` credit acts only where they would pay: their own choice,
     without credit, is taken if its mean is no less than that of the best observation.
     """
+    middle = _middle(state, proposal) if is_due(state) else None
+    if middle is not None:
+        return replace(proposal, chosen=middle, recombines=True)
     gated = state.settings.credit.credit_when == "base_mean_below_incumbent" and trades_mean(proposal.acquisition)
     if gated and proposal.credit is not None:
         plain = proposal.without_credit()
@@ -117,6 +122,16 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
         if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= aim_of(state).incumbent():
             return replace(plain, chosen=u)
     return replace(proposal, chosen=_search(state, proposal, rng))
+
+
+def _middle(state: State, proposal: Proposal) -> Array | None:  # (d,)
+    """The middle of the most credited observations, if a prior over the optimum and failures leave it a chance."""
+    middle = recombined(state, state.model.mean if proposal.scores is None else proposal.scores.credit)
+    if middle is None:
+        return None
+    f = state.space.features(middle[None, :])
+    others = [factor for factor in proposal.factors if factor is not None and factor is not proposal.credit]
+    return middle if all(factor(f)[0] >= LEAST_FACTOR for factor in others) else None
 
 
 def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array:  # (d,)
