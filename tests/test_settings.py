@@ -148,7 +148,7 @@ def test_a_wrong_keyword_is_refused_at_once_or_works(name: str) -> None:
         (lambda: Settings(n_initial=True), "must be None or a whole number in [1, 100000], got True."),
         (lambda: Settings(design="grid"), "design must be one of ['sobol', 'lhs', 'random'], got 'grid'."),
         (lambda: Settings(fit=FitSettings), "must be a FitSettings, got the class FitSettings: did you mean FitSet"),
-        (lambda: ccgbo.Alternate(period=2.5), "Alternate.period must be a whole number >= 2, got 2.5."),
+        (lambda: ccgbo.Alternate(period=2.5), "Alternate.period must be None or a whole number >= 2, got 2.5."),
         (lambda: ccgbo.Alternate(explore=ccgbo.UCB), "got the class UCB: did you mean UCB()?"),
         (lambda: ccgbo.UCB(beta="2"), "UCB.beta must be a number in [0, 1000000], got '2'."),
         (lambda: ccgbo.NormalPrior(0.0, math.nan), "NormalPrior.sd must be a number > 0, got nan."),

@@ -26,6 +26,9 @@ class EngineTuning(Validated):
     """Observations that it is made of beyond: the best, the latest, and most of all those near the likely optimum."""
     fit_points: Annotated[int, AtLeast(2)] = 1000
     """Observations that hyperparameters are learned on at most, spread evenly over the values."""
+    integrate_points: Annotated[int, AtLeast(2)] = 200
+    """Observations up to which acquisitions are averaged over draws of the hyperparameters, where there are any: of
+    more the most likely ones are nearly certain, and each draw costs a factorisation."""
     max_iterations: Annotated[int, AtLeast(1), AtMost(1_000_000)] = 100
     """Iterations of L-BFGS-B from each start of a fit at most."""
     gradient_tolerance: Annotated[float, AtLeast(0), AtMost(1)] = 1e-3

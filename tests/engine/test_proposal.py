@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ def test_a_schedule_is_no_acquisition_and_an_acquisition_is_the_constant_schedul
     assert [alternate.at(t, box).credited for t in range(6)] == [False, False, True] * 2
     assert [alternate.at(t, box).acquisition for t in range(3)] == [LogEI(), LogEI(), UCB()]
     assert not any(alternate.at(t, mixed).credited for t in range(6))
+    assert {replace(alternate, period=None).at(t, box) for t in range(6)} == {(LogEI(), False)}
     assert as_schedule(UCB()) == Constant(UCB()) and Constant(UCB()).at(4, box) == (UCB(), True)
     assert as_schedule(alternate) is alternate
 

@@ -52,8 +52,8 @@ class Alternate(Validated):
     """The acquisition of most suggestions, without credit."""
     explore: Annotated[Acquisition, IS_ACQUISITION] = field(default_factory=ThompsonSampling)
     """The acquisition of every ``period``-th suggestion, weighted by credit."""
-    period: Annotated[int, AtLeast(2)] = 2
-    """How often to explore: every ``period``-th suggestion."""
+    period: Annotated[int, AtLeast(2)] | None = 2
+    """How often to explore: every ``period``-th suggestion; None never does, and credit weighs no acquisition then."""
     in_mixed: bool = True
     """Whether to explore in a space with categoricals, too."""
     full_credit: ClassVar[bool] = True  # most suggestions have none
@@ -64,7 +64,8 @@ class Alternate(Validated):
         return trades_mean(self.explore)
 
     def at(self, t: int, space: Space) -> Turn:
-        explores = t % self.period == self.period - 1 and (self.in_mixed or not space.mixed)
+        due = self.period is not None and t % self.period == self.period - 1
+        explores = due and (self.in_mixed or not space.mixed)
         return Turn(self.explore, True) if explores else Turn(self.exploit, False)
 
 

@@ -57,6 +57,7 @@ _MODERATE: dict[str, Any] = {"base": UCB(beta=2.576), "credit": CreditSettings(s
 _PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search
 _NO_CREDIT = replace(PAPER, credit=replace(PAPER.credit, strength=0.0))
 _TURNS: Any = DEFAULT.acquisition
+_DRAWS = {"hyper_samples": 6}
 
 VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
     {
@@ -76,6 +77,10 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         **{f"paper-{source}": _papers(source) for source in get_args(Source)},
         "stacked": _changed(surrogate="stacked"),
         "stacked-logei": _changed(_PLAIN, acquisition=LogEI(), surrogate="stacked"),
+        "draws": _changed(fit=_DRAWS),
+        "draws-nocredit": _changed(_PLAIN, fit=_DRAWS),
+        "draws-logei": _changed(_PLAIN, acquisition=LogEI(), fit=_DRAWS),
+        "draws-logei-credited": _changed(acquisition=replace(_TURNS, period=None), fit=_DRAWS),
         "exact": _changed(noise="none"),
         "exact-logei": _changed(_PLAIN, acquisition=LogEI(), noise="none"),
         "unscaled-field": _changed(credit={"field": "knn"}),

@@ -158,6 +158,7 @@ PAPER = Settings(
         signal_prior=None,
         trend_prior=None,
         relevance=0.0,
+        hyper_samples=0,
     ),
     acquisition=UCB(beta=2.576),
     credit=CreditSettings(
@@ -181,6 +182,7 @@ PAPER = Settings(
         max_points=3000,
         kept_points=1000,
         fit_points=1000,
+        integrate_points=200,  # of no effect without draws
         max_iterations=100,
         gradient_tolerance=1e-4,
         n_features=256,  # not stated

@@ -25,12 +25,15 @@ from ccgbo.credit.scores import Scores, score
 from ccgbo.engine.candidates import local_candidates
 from ccgbo.engine.goals import Goals
 from ccgbo.engine.model import Model, best_row
+from ccgbo.engine.noise import is_known
 from ccgbo.engine.search import Excluded, movable
 from ccgbo.engine.settings import Settings
 from ccgbo.metrics import VALUE
 from ccgbo.space import Space
 from ccgbo.space.coordinates import NEAR
 from ccgbo.surrogate.base import Posterior
+from ccgbo.surrogate.gp.posterior import GP
+from ccgbo.surrogate.integrated import integrated
 from ccgbo.surrogate.optima import Optima, maximise_paths
 
 N_CENTRES = 5  # observations that local candidates lie around
@@ -134,7 +137,7 @@ class OneObjective:
         return self.state.model.posterior
 
     def with_pending(self, rng: np.random.Generator) -> Mapping[str, Posterior]:
-        return {VALUE: with_fantasies(self.state.model.posterior, self.state, rng)}
+        return {VALUE: with_fantasies(integrated_posterior(self.state), self.state, rng)}
 
     def nearby(self, scores: Scores | None, rng: np.random.Generator) -> Array:
         state = self.state
@@ -167,6 +170,21 @@ def elsewhere(state: State, U: Array | None = None) -> NDArray[np.intp]:
     """Rows of the observations that are no points of the space: beyond a bound, or at other values than are fixed."""
     U = state.observed if U is None else U
     return np.flatnonzero(np.abs(state.space.snap(U) - U).max(axis=1) > NEAR)
+
+
+def integrated_posterior(state: State) -> Posterior:
+    """What an acquisition sees: the model's posterior or, with ``FitSettings.hyper_samples``, an average over draws of
+    its hyperparameters. Credit, where it is on, decides how much each of them counts."""
+    settings, posterior = state.settings, state.model.posterior
+    if not isinstance(posterior, GP):
+        return posterior
+    return integrated(
+        posterior,
+        settings.fit,
+        settings.tuning,
+        credited=settings.credit.strength > 0.0,
+        known_noise=is_known(settings.noise),
+    )
 
 
 def with_fantasies(posterior: Posterior, state: State, rng: np.random.Generator) -> Posterior:

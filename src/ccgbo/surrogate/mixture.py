@@ -104,8 +104,13 @@ def log_evidence(gp: GP) -> float:
 
 def mixed_by_evidence(members: Sequence[GP]) -> GP | Mixture:
     """The members weighted by p(y), those that hardly count left out; one alone as it is."""
-    weights: Array = softmax([log_evidence(member) for member in members])
-    heavy = [i for i, weight in enumerate(weights) if weight >= LEAST_WEIGHT]
+    return without_light(members, softmax([log_evidence(member) for member in members]))
+
+
+def without_light(members: Sequence[GP], weights: Array) -> GP | Mixture:
+    """The members with their weights, those that hardly count left out; one alone as it is."""
+    least = min(LEAST_WEIGHT, 0.5 / len(members))  # of many members some are left all the same
+    heavy = [i for i, weight in enumerate(weights) if weight >= least]
     if len(heavy) == 1:
         return members[heavy[0]]
     return Mixture(tuple(members[i] for i in heavy), weights[heavy] / weights[heavy].sum())

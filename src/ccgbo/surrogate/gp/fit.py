@@ -66,6 +66,9 @@ class FitSettings(Validated):
     relevance: Annotated[float, AtLeast(0), AtMost(100)] = 0.0
     """Extra noise of an observation for each unit that its standardised value is below the best: what is far below the
     optimum then constrains the model less. 0 is none."""
+    hyper_samples: Annotated[int, AtLeast(0), AtMost(1000)] = 0
+    """Draws of the hyperparameters, beside the most likely ones, over which an acquisition is averaged; 0, or a
+    categorical in the space: these alone."""
 
 
 @dataclass(frozen=True, slots=True)
