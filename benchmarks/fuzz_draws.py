@@ -194,7 +194,7 @@ def draw_settings(rng: Rng, space: Space, metrics: Metrics) -> dict[str, Any]:
     if rng.random() < 0.3 and not (several and settings["preset"] == "paper"):  # which has one of a single objective
         del settings["acquisition"]
     if rng.random() < 0.15:
-        settings["surrogate"] = "stacked"
+        settings |= {"surrogate": "stacked", "credit": {"field": "knn"}}  # a mixture has no kernel
     elif rng.random() < 0.15:  # a forest makes no joint predictions
         settings |= {"surrogate": "forest", "acquisition": "ehvi" if several else "logei", "credit": False}
     if rng.random() < 0.2:

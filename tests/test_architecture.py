@@ -18,7 +18,7 @@ ENGINE = [
     "threads", "design", "moves", "candidates", "search", "settings", "options", "settings_io", "metric_settings",
     "initial", "history", "table", "noise", "stacking", "rows", "model", "models", "state", "goals", "step",
     "edge", "metric_aim", "recombination", "proposal", "batch", "explain", "recommend", "influence", "reasons",
-    "stopping", "diagnostics", "core", "reader", "editor", "optimizer",
+    "stopping", "metric_stopping", "diagnostics", "core", "reader", "editor", "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

@@ -161,6 +161,7 @@ def optimize(
     executor: Executor | None = None,
     timeout: Any = None,
     patience: int | None = None,
+    stop_when_gain_below: float | None = None,
     progress: bool = True,
     callback: Callback | None = None,
     on_error: OnError = "record",
@@ -198,6 +199,8 @@ def optimize(
         Seconds, or a text such as "30min", after which no trial is started.
     patience
         Trials without a change of the front, or of one objective without a better value, after which the run stops.
+    stop_when_gain_below
+        As in ``maximize``; of two or three objectives a share of the hypervolume of the front, such as 0.01.
     progress
         Whether progress is shown.
     callback
@@ -220,6 +223,7 @@ def optimize(
             executor=executor,
             timeout=timeout,
             patience=patience,
+            stop_when_gain_below=stop_when_gain_below,
             progress=progress,
             callback=callback,
             on_error=on_error,

@@ -69,13 +69,22 @@ class Gain:
     """In one of ten it is more."""
     error: float
     """Standard error of the mean over these functions."""
+    unit: Literal["value", "hypervolume"] = "value"
+    """What it is a gain of: of several objectives it is a share of the hypervolume of the present front."""
 
     def __str__(self) -> str:
-        verb = "is" if self.n == 1 else "are"
+        verb, (mean, high) = "is" if self.n == 1 else "are", self.words()
         return (
-            f"another {count(self.n, 'evaluation')} {verb} expected to gain {max(self.mean, 0.0):.2g}, and more than "
-            f"{max(self.high, 0.0):.2g} in one of ten functions that fit"
+            f"another {count(self.n, 'evaluation')} {verb} expected to gain {mean}, and more than {high} in one of ten "
+            "functions that fit"
         )
+
+    def words(self) -> tuple[str, str]:
+        """The mean and the high end: ``0.025``, or ``3 % of the hypervolume``."""
+        mean, high = (max(x, 0.0) for x in (self.mean, self.high))
+        if self.unit == "value":
+            return f"{mean:.2g}", f"{high:.2g}"
+        return f"{100.0 * mean:.2g} % of the hypervolume", f"{100.0 * high:.2g} %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,13 +122,14 @@ def hypervolume(Y: Array, r: Array) -> float:  # (q, m), (m,)
     """The volume that the points dominate above the reference point; infinite where it exceeds the largest float."""
     P = -Y[non_dominated(Y)] if len(Y) else -Y
     lower, upper = _boxes(*_bounds(P[(-r > P).all(axis=1)], -r), -r)
-    with np.errstate(over="ignore", invalid="ignore"):
-        volume = float((upper - lower).prod(axis=1).sum())
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        sides = upper - lower
+        volume = float(sides.prod(axis=1).sum())
         if math.isfinite(volume):
             return volume
-        # one side too long for a float, or a product on the way, may be made up for by a short one: in halves and logs
-        logs = np.log(0.5 * upper - 0.5 * lower).sum(axis=1) + len(r) * math.log(2.0)
-        return float(np.exp(logs).sum())
+        # a side too long for a float, or a product on the way, may be made up for by a short one: take logarithms
+        halves = np.log(0.5 * upper - 0.5 * lower) + math.log(2.0)
+        return float(np.exp(np.where(np.isfinite(sides), np.log(sides), halves).sum(axis=1)).sum())
 
 
 def improvement_boxes(Y: Array, r: Array) -> tuple[Array, Array]:  # (q, m), (m,) -> (b, m), (b, m)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ccgbo import AtMost, Optimizer
+from ccgbo import AtMost, Optimizer, SettingError
 from ccgbo.acquisition.feasibility import log_within
 from ccgbo.pareto import hypervolume, reference_point
 from ccgbo.viz.front_view import volumes
@@ -54,6 +54,7 @@ def test_a_volume_that_fits_is_found_although_a_product_on_the_way_does_not() ->
     sides = np.array([[1e300, 1e300, 1e-300, 1e-290]])
     assert hypervolume(sides, np.zeros(4)) == pytest.approx(1e10)
     assert hypervolume(np.array([[1.5e308, 1.0]]), np.array([-1.5e308, 1.0 - 1e-9])) == pytest.approx(3e299)
+    assert hypervolume(np.array([[1.5e308, 5e-324]]), np.array([-1.5e308, 0.0])) == pytest.approx(1.482e-15, rel=1e-3)
 
 
 def test_the_reference_point_of_an_ordinary_front_is_a_tenth_below_it() -> None:
@@ -81,3 +82,9 @@ def test_infeasible_everywhere_at_any_scale_is_searched() -> None:
     told(opt, 6, lambda p: {"f": p["x"], "c": p["y"]})
     why = opt.ask().explanation
     assert why is not None and why.feasibility is not None and 0.0 <= why.feasibility < 1.0
+
+
+@pytest.mark.parametrize("surrogate", ["stacked", "forest"])
+def test_a_field_that_a_surrogate_cannot_have_is_refused_before_anything_is_evaluated(surrogate: str) -> None:
+    with pytest.raises(SettingError, match=f"must be 'knn' or 'knn-scaled' for surrogate='{surrogate}', got 'smooth'"):
+        Optimizer(BOX, surrogate=surrogate, credit={"field": "smooth"})

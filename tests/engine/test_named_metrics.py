@@ -377,7 +377,7 @@ def test_each_metric_has_a_diagnosis_of_its_own() -> None:
     opt = played(bounded, 10, **BOUND)
     first, second = opt.diagnose(), opt.diagnose("c")
     assert [row.value for row in second.left_out] == [t.values["c"] for t in opt.trials]
-    assert first.gains == second.gains == ()
+    assert first.gains == second.gains and [gain.n for gain in first.gains] == [10, 25]
     with pytest.raises(SettingError, match=r"metric must be one that was measured, \['f', 'c'\], got 'd'"):
         opt.diagnose("d")
 
@@ -396,7 +396,6 @@ def test_what_is_of_one_objective_only_says_so() -> None:
     opt = played(two, 7, **TWO)
     with pytest.raises(ccgbo.UnsupportedError, match="influence is for one objective"):
         opt.influence()
-    assert opt.expected_gain() is None
 
 
 # -- noise
@@ -415,3 +414,11 @@ def test_the_noise_prior_follows_when_constraints_come_and_go() -> None:
     opt = played(bounded, 6, **BOUND)
     opt.change_metrics(outcome_constraints={})
     assert opt.settings.fit.noise_prior == NOISE
+
+
+def test_a_forest_takes_several_objectives_without_a_word_about_the_acquisition() -> None:
+    opt = played(two, 8, **TWO, surrogate="forest")
+    assert opt.settings.acquisition == ccgbo.acquisition.EHVI()
+    plain = Optimizer(BOX, surrogate="forest")
+    plain.change_metrics(**TWO)
+    assert plain.settings.acquisition == opt.settings.acquisition

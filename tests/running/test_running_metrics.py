@@ -76,9 +76,17 @@ def test_limits_that_mean_nothing_for_the_metrics_are_refused_by_name(tmp_path: 
     with ccgbo.Study(tmp_path / "s.db", SPACE, **FRONT) as study:
         with pytest.raises(SettingError, match=r"target must be None where there are several objectives, \['a', 'b'\]"):
             study.run(measure, 3, target=1.0)
-        with pytest.raises(SettingError, match="stop_when_gain_below must be None where metrics have names"):
-            study.run(measure, 3, stop_when_gain_below=0.1)
         assert study.trials == ()
+    many: Any = dict.fromkeys("abcd", "minimize")
+    with pytest.raises(SettingError, match="stop_when_gain_below must be None where there are more than 3 objectives"):
+        ccgbo.optimize(trade_off, SPACE, 3, objectives=many, stop_when_gain_below=0.1)
+
+
+def test_a_run_stops_when_its_front_is_expected_to_grow_little() -> None:
+    found = ccgbo.optimize(trade_off, SPACE, 40, seed=0, progress=False, stop_when_gain_below=0.2, **FRONT, **FAST)
+    assert len(found.trials) < 40
+    assert found.stopped.startswith("another 10 trials are expected to gain ")
+    assert found.stopped.endswith("% of the hypervolume")
 
 
 def test_patience_counts_trials_that_leave_the_front_as_it_is() -> None:

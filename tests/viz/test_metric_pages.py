@@ -95,10 +95,9 @@ def test_what_is_next_has_every_metric_and_the_probability_of_being_feasible() -
 
 
 def test_what_the_engine_refuses_is_a_plain_sentence() -> None:
-    said = analysis_payload(constrained())["only_plain"]
-    assert said["stop"] == (
-        "What more evaluations are expected to gain is told for one objective without outcome constraints."
-    )
+    found = analysis_payload(constrained())
+    said = found["only_plain"]
+    assert [gain["n"] for gain in found["believe"]["gains"]] == [10, 25]
     assert said["influence"].startswith("What each experiment is worth is told for one objective without outcome")
 
 
@@ -170,7 +169,7 @@ def test_the_report_of_several_objectives_is_whole_and_open_to_all(page: Browser
     for title in ("Front", "Hypervolume", "Feasibility", "All evaluations", "Recommended", "Believe the model?"):
         assert text_of(page, title)
     assert text_of(page, "Progress") == ""
-    assert "is told for one objective without outcome constraints" in text_of(page, "Next")
+    assert "% of the hypervolume" in text_of(page, "Next")
     assert "is told for one objective" in text_of(page, "Not there, because of those: what each is worth")
     head = page.js("[...document.querySelectorAll('#trials th')].map(e => e.textContent)")
     assert head[:7] == ["trial", "state", "yield", "cost", "impurity", "feasible", "credit"]

@@ -19,9 +19,9 @@ from ccgbo.arrays import Array
 from ccgbo.diagnosis import Concern, Diagnosis, LeftOut
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
+from ccgbo.engine.metric_stopping import gains_of
 from ccgbo.engine.model import Model
 from ccgbo.engine.step import State
-from ccgbo.engine.stopping import expected_gains
 from ccgbo.metrics import VALUE
 from ccgbo.records import Trial
 from ccgbo.space import Categorical
@@ -41,8 +41,8 @@ NO_BETTER = 0.05  # R²
 
 def diagnose(state: State, history: History, rng: np.random.Generator, metric: str | None = None) -> Diagnosis:
     """Whether to believe the model of the objective, or of another metric, and whether to stop."""
-    name, plain = metric or history.metrics.objective, history.metrics.simple
-    if not plain:  # the metric by itself, as if it were all that is measured
+    name, gains = metric or history.metrics.objective, gains_of(state, rng)
+    if not history.metrics.simple:  # the metric by itself, as if it were all that is measured
         state = replace(state, models={VALUE: state.models[name]}, goals=None, placed=history.data(name).U)
     model, posterior, sign = state.model, state.model.posterior, history.metrics.sign(name)
     trials = [history.observed(row, name) for row in model.rows]
@@ -70,7 +70,7 @@ def diagnose(state: State, history: History, rng: np.random.Generator, metric: s
         coverage=coverage,
         noise=None if noise is None else in_user_units(model, float(np.median(y)), noise, sign)[1],
         concerns=tuple(concerns),
-        gains=tuple(expected_gains(state, rng)) if plain else (),
+        gains=tuple(gains),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ccgbo.acquisition import EHVI, LogEI
 from ccgbo.credit.field import CreditSettings
-from ccgbo.engine.settings import MANY, Settings, default_acquisition
+from ccgbo.engine.settings import MANY, Settings, default_acquisition, forest_acquisition
 from ccgbo.engine.settings_io import Withheld
 from ccgbo.errors import SettingError
 from ccgbo.metrics import Metrics
@@ -32,7 +32,8 @@ def suited_to_metrics(settings: Settings, metrics: Metrics, given: Mapping[str, 
         raise SettingError("CreditSettings.field must be 'knn' or 'knn-scaled' for named metrics, got 'smooth'.")
     if not metrics.several and given.get("fit") is None and settings.fit.noise_prior == NOISE:
         settings = replace(settings, fit=replace(settings.fit, noise_prior=BOUNDED_NOISE))
-    preset = given.get("acquisition") is None and settings.acquisition in (default_acquisition(), MANY.acquisition)
+    presets = (default_acquisition(), forest_acquisition(), MANY.acquisition)
+    preset = given.get("acquisition") is None and settings.acquisition in presets
     if preset and (metrics.several or settings.acquisition == default_acquisition()):
         credit = _open(settings) if given.get("credit") is not None else replace(settings.credit, strength=0.0)
         return replace(settings, acquisition=EHVI() if metrics.several else LogEI(), credit=credit).in_force()

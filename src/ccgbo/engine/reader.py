@@ -12,10 +12,10 @@ from ccgbo.engine.diagnostics import diagnose
 from ccgbo.engine.explain import credit_rows, scored_trials
 from ccgbo.engine.history import Data
 from ccgbo.engine.influence import influence, members_of
+from ccgbo.engine.metric_stopping import gains_of
 from ccgbo.engine.proposal import question
 from ccgbo.engine.reasons import reasons_for, reasons_for_next
 from ccgbo.engine.recommend import believed_front, recommend, require_plain
-from ccgbo.engine.stopping import expected_gains
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import SettingError
 from ccgbo.explanation import Credits, Explanation
@@ -146,8 +146,11 @@ class OptimizerReader(OptimizerCore):
             return diagnose(state, self._history, self.generator(), metric)
 
     def expected_gain(self, n: int = 10) -> Gain | None:
-        """What ``n`` more evaluations are expected to gain; None where the surrogate cannot tell, and for a front or
-        a feasible optimum.
+        """What ``n`` more evaluations are expected to gain; None where that cannot be told.
+
+        In the unit of the objective, under outcome constraints of its best feasible value; of two or three objectives
+        the growth of the hypervolume as a share of the present one. It cannot be told by a surrogate without
+        covariances, before anything is feasible, or of more objectives.
 
         Parameters
         ----------
@@ -155,10 +158,8 @@ class OptimizerReader(OptimizerCore):
             How many more evaluations.
         """
         more, state = whole_number("n", n), self.snapshot()
-        if not self.metrics.simple:
-            return None
         with blas_threads(self._threads):
-            gains = expected_gains(state, self.generator(), (more,))
+            gains = gains_of(state, self.generator(), (more,))
         return gains[0] if gains else None
 
     def influence(

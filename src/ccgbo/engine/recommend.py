@@ -81,11 +81,15 @@ def _inside(goals: Goals) -> NDArray[np.bool_]:
     return inside if np.any(inside & goals.feasible) else np.ones(len(U), dtype=bool)
 
 
+def best_rows(goals: Goals, n: int) -> NDArray[np.intp]:
+    """The trials with the best means of the objective of those believed feasible, of which there must be one."""
+    rows, mean = np.flatnonzero(goals.feasible & _inside(goals)), goals.belief(goals.metrics.objective)[0]
+    order: NDArray[np.intp] = rows[np.argsort(-mean[rows], kind="stable")[:n]]
+    return order
+
+
 def _best_feasible(goals: Goals) -> int:
-    if not goals.feasible.any():
-        return int(goals.log_feasibility().argmax())
-    mean = goals.belief(goals.metrics.objective)[0]
-    return int(np.where(goals.feasible & _inside(goals), mean, -np.inf).argmax())
+    return int(best_rows(goals, 1)[0] if goals.feasible.any() else goals.log_feasibility().argmax())
 
 
 def _nearest(goals: Goals, rows: NDArray[np.intp], level: Array, aspiration: Any) -> int:

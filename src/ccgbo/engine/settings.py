@@ -52,6 +52,11 @@ def default_acquisition() -> Schedule:
     return Alternate(exploit=LogEI(), explore=JES(), in_mixed=False)
 
 
+def forest_acquisition() -> Alternate:
+    """The same where predictions are not joint."""
+    return Alternate(exploit=LogEI(), explore=UCB(), in_mixed=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Settings(Validated):
     """All that decides what is suggested, apart from the space, the data and the seed.
@@ -94,6 +99,9 @@ class Settings(Validated):
         Validated.__post_init__(self)
         if self.surrogate == "forest":
             self._check_forest()
+        if self.surrogate in ("forest", "stacked") and self.credit.field == "smooth":
+            rule = f"'knn' or 'knn-scaled' for surrogate={self.surrogate!r}"
+            raise SettingError(f"CreditSettings.field must be {rule}, got 'smooth'.")
 
     def _check_forest(self) -> None:
         if find_spec("sklearn") is None:
@@ -104,10 +112,6 @@ class Settings(Validated):
                 raise SettingError(
                     f"acquisition must do without joint predictions for surrogate='forest', got {part!r}."
                 )
-        if self.credit.field == "smooth":
-            raise SettingError(
-                "CreditSettings.field must be 'knn' or 'knn-scaled' for surrogate='forest', got 'smooth'."
-            )
 
     def initial_size(self, d: int) -> int:
         """Evaluations of the initial design for ``d`` parameters."""
@@ -119,7 +123,7 @@ class Settings(Validated):
         A forest makes no joint predictions: it has turns of UCB in the place of the default's joint entropy search.
         """
         if self.surrogate == "forest" and self.acquisition == default_acquisition():
-            return replace(self, acquisition=Alternate(exploit=LogEI(), explore=UCB(), in_mixed=False)).in_force()
+            return replace(self, acquisition=forest_acquisition()).in_force()
         full = getattr(self.acquisition, "full_credit", False) is True
         when = "base_mean_below_incumbent" if trades_mean(self.acquisition) else "always"
         suits: dict[str, Any] = (FULL_CREDIT if full else MODERATE_CREDIT) | {"credit_when": when}

@@ -18,6 +18,7 @@ knee of the robust transform a value of the model would stand for astronomic one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +50,15 @@ def expected_gains(
     points = np.concatenate([posterior.X[best], _points(state, paths, rng)])
     value = _play(posterior, paths(points), points, len(best), max(more), rng)
     slope = float(model.outcome.slope(model.mean[best[:1]])[0])
-    gains = []
-    for n in more:
-        gain = value[n] - value[0]
-        found = [gain.mean(), *np.quantile(gain, [0.1, 0.9]), gain.std(ddof=1) / n_paths**0.5]
-        with np.errstate(over="ignore"):
-            mean, low, high, error = np.clip(slope * np.array(found), -LARGEST, LARGEST).tolist()
-        gains.append(Gain(n=n, mean=mean, low=low, high=high, error=error))
-    return gains
+    return [gain_of(n, value[n] - value[0], slope) for n in more]
+
+
+def gain_of(n: int, gain: Array, slope: float, *, unit: Literal["value", "hypervolume"] = "value") -> Gain:  # (k,)
+    """What ``n`` evaluations gained on each of the paths, in the user's units."""
+    found = [gain.mean(), *np.quantile(gain, [0.1, 0.9]), gain.std(ddof=1) / len(gain) ** 0.5]
+    with np.errstate(over="ignore"):
+        mean, low, high, error = np.clip(slope * np.array(found), -LARGEST, LARGEST).tolist()
+    return Gain(n=n, mean=mean, low=low, high=high, error=error, unit=unit)
 
 
 def _best(state: State) -> NDArray[np.intp]:
@@ -70,16 +72,54 @@ def _best(state: State) -> NDArray[np.intp]:
 def _points(state: State, paths: Paths, rng: np.random.Generator) -> Array:  # (m, p)
     """Where the paths may be evaluated."""
     space, tuning = state.space, state.settings.tuning
-    centres = state.observed[np.argsort(-state.model.mean, kind="stable")[:N_CENTRES]]
-    try:
-        U = global_candidates(space, tuning, rng)
-    except InfeasibleSpaceError:
-        U = np.empty((0, space.d))
+    U, near = where_to_evaluate(state, state.observed[np.argsort(-state.model.mean, kind="stable")[:N_CENTRES]], rng)
     free = movable(space, np.concatenate([U, state.observed]))
     steps = 0 if space.constraints else tuning.path_steps  # a climb could leave what is allowed
     optima = maximise_paths(paths, space.features(U), free, steps=steps).argmax
+    return np.concatenate([optima, near])
+
+
+def where_to_evaluate(state: State, centres: Array, rng: np.random.Generator) -> tuple[Array, Array]:  # (., d), (., p)
+    """Candidates over the space for the optima of paths, and beside those the features of points to be evaluated."""
+    space = state.space
+    try:
+        U = global_candidates(space, state.settings.tuning, rng)
+    except InfeasibleSpaceError:
+        U = np.empty((0, space.d))
     near = local_candidates(space, centres, N_LOCAL, rng)
-    return np.concatenate([optima, space.features(near), space.features(U[:N_GLOBAL])])
+    return U, np.concatenate([space.features(near), space.features(U[:N_GLOBAL])])
+
+
+class Believed:
+    """What is believed of one metric at some points on every path, as evaluations of the path are played."""
+
+    def __init__(
+        self,
+        posterior: JointPosterior,
+        truth: Array,  # (k, m) every path at every point
+        points: Array,  # (m, p)
+        n: int,  # evaluations at most
+    ) -> None:
+        self._joint = posterior.joint_with(points)
+        mean, std, self._C = self._joint.predict(points)
+        self._truth, (k, m) = truth, truth.shape
+        self.mean, self.var = np.tile(mean, (k, 1)), np.tile(std**2, (k, 1))
+        self._W, self._s = np.empty((n, k, m)), 0
+
+    @property
+    def std(self) -> Array:  # (k, m)
+        result: Array = np.sqrt(np.maximum(self.var, 1e-12))
+        return result
+
+    def observe(self, j: NDArray[np.intp], rng: np.random.Generator) -> None:  # (k,)
+        """Evaluate every path at one point each, noise and all."""
+        rows, W, s, noise = np.arange(len(j)), self._W, self._s, self._joint.noise
+        spread = np.sqrt(np.maximum(self.var[rows, j], 0.0) + noise)
+        W[s] = (self._C[j] - np.einsum("rkm,rk->km", W[:s], W[:s, rows, j])) / spread[:, None]
+        y = self._truth[rows, j] + noise**0.5 * rng.standard_normal(len(j))
+        self.mean += W[s] * ((y - self.mean[rows, j]) / spread)[:, None]
+        self.var -= W[s] ** 2
+        self._s += 1
 
 
 def _play(
@@ -91,30 +131,25 @@ def _play(
     rng: np.random.Generator,
 ) -> Array:  # (n + 1, k)
     """Every path at the point that would be recommended, after 0, 1, ... n evaluations."""
-    joint = posterior.joint_with(points)
-    mean0, std0, C = joint.predict(points)
     truth = truth.T
-    k, m = truth.shape
-    rows, mean, var = np.arange(k), np.tile(mean0, (k, 1)), np.tile(std0**2, (k, 1))
-    evaluated = np.zeros((k, m), dtype=bool)
+    believed, rows = Believed(posterior, truth, points, n), np.arange(len(truth))
+    evaluated = np.zeros(truth.shape, dtype=bool)
     evaluated[:, :n_observed] = True
-    W, out = np.empty((n, k, m)), np.empty((n + 1, k))
+    out = np.empty((n + 1, len(truth)))
     for s in range(n + 1):
-        known = np.where(evaluated, mean, -np.inf)
+        known = np.where(evaluated, believed.mean, -np.inf)
         out[s] = truth[rows, known.argmax(axis=1)]
         if s == n:
             break
-        j = np.where(evaluated, -np.inf, _expected_improvement(mean, var, known.max(axis=1))).argmax(axis=1)
-        spread = np.sqrt(np.maximum(var[rows, j], 0.0) + joint.noise)
-        W[s] = (C[j] - np.einsum("rkm,rk->km", W[:s], W[:s, rows, j])) / spread[:, None]
-        y = truth[rows, j] + joint.noise**0.5 * rng.standard_normal(k)
-        mean += W[s] * ((y - mean[rows, j]) / spread)[:, None]
-        var -= W[s] ** 2
+        improvement = expected_improvement(believed.mean, believed.var, known.max(axis=1))
+        j = np.where(evaluated, -np.inf, improvement).argmax(axis=1)
+        believed.observe(j, rng)
         evaluated[rows, j] = True
     return out
 
 
-def _expected_improvement(mean: Array, var: Array, best: Array) -> Array:  # (k, m), (k, m), (k,)
+def expected_improvement(mean: Array, var: Array, best: Array) -> Array:  # (k, m), (k, m), (k,)
+    """That of the mean of a point over the best one."""
     std = np.sqrt(np.maximum(var, 1e-12))
     z = (mean - best[:, None]) / std
     improvement: Array = std * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi))

@@ -11,6 +11,7 @@ from datetime import timedelta
 from types import FrameType
 from typing import Any, Self
 
+from ccgbo.engine.metric_stopping import MOST_OBJECTIVES
 from ccgbo.errors import SettingError
 from ccgbo.metrics import Metrics
 from ccgbo.running.evaluation import Failure, is_evaluating
@@ -75,9 +76,9 @@ def _check_suits(metrics: Metrics, target: Any, gain: Any) -> None:
     if metrics.several and target is not None:
         names = list(metrics.objectives)
         raise SettingError(f"target must be None where there are several objectives, {names!r}, got {target!r}.")
-    if not metrics.simple and gain is not None:
-        rule = "must be None where metrics have names: only of one value it is known what is gained"
-        raise SettingError(f"stop_when_gain_below {rule}; got {gain!r}.")
+    if len(metrics.objectives) > MOST_OBJECTIVES and gain is not None:
+        rule = f"must be None where there are more than {MOST_OBJECTIVES} objectives"
+        raise SettingError(f"stop_when_gain_below {rule}, got {gain!r}.")
 
 
 class GainBelow:
@@ -102,7 +103,7 @@ class GainBelow:
         self._below = self._below + 1 if gain is not None and max(gain.mean, gain.high) < self._least else 0
         if self._below < IN_A_ROW or gain is None:
             return None
-        return f"another {AHEAD} trials are expected to gain {max(gain.mean, 0.0):.2g}"
+        return f"another {AHEAD} trials are expected to gain {gain.words()[0]}"
 
 
 class FirstTrials:

@@ -18,7 +18,6 @@ from ccgbo.viz.model_view import ModelView
 from ccgbo.viz.numbers import numbers_list, short_number
 
 ONLY_PLAIN = {  # what is refused where metrics have names, and said instead
-    "stop": "What more evaluations are expected to gain is told for one objective without outcome constraints.",
     "influence": "What each experiment is worth is told for one objective without outcome constraints: there is no "
     "single best value that could be lost here.",
 }
@@ -34,7 +33,7 @@ def advice_payload(opt: Optimizer, view: ModelView) -> dict[str, Any]:
         "believe": believe(opt.diagnose(view.metric if named else None), view.window),
         "next": _next(opt, view),
         "influence": _influence(opt) if len(view.trials) <= MOST_WORTH else None,
-        "only_plain": ONLY_PLAIN if named else None,
+        "only_plain": None if opt.metrics.simple else ONLY_PLAIN,
     }
 
 

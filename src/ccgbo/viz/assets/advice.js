@@ -46,11 +46,13 @@ ccgbo.advice = (() => {
   function stop(node, data, wait) {
     const { believe } = data.analysis;
     if (!believe) return fill(node, el("p", { class: "note" }, wait));
-    if (data.analysis.only_plain) return fill(node, el("p", { class: "note" }, data.analysis.only_plain.stop));
-    if (!believe.gains.length) return fill(node, el("p", { class: "note" }, "This cannot be told here: too little is known, or the surrogate knows no covariances."));
+    if (!believe.gains.length) return fill(node, el("p", { class: "note" }, data.metrics === null ? "This cannot be told here: too little is known, or the surrogate knows no covariances."
+      : "This cannot be told here: nothing feasible is known yet, there are more than three objectives, or the surrogate knows no covariances."));
+    const better = data.study.direction === "maximize" ? "higher" : "lower";
     return fill(node, ...believe.gains.map((gain) => el("p", null, gain.text)),
       el("p", { class: "note" }, "Played through on functions drawn from what the model believes; it is as right as the model is. " +
-        `A gain is how much ${data.study.direction === "maximize" ? "higher" : "lower"} the value of the recommended point becomes.`));
+        (data.several ? "A gain is how much the volume that the front dominates grows, on the scale of the models."
+          : `A gain is how much ${better} the value of the ${data.bounded ? "best feasible" : "recommended"} point becomes.`)));
   }
 
   // How well the model predicts what it has not seen, and what speaks against it.
