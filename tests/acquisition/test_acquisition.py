@@ -196,5 +196,5 @@ def test_the_default_exploits_at_every_turn_where_there_are_categoricals() -> No
 
 
 def test_alternate_needs_a_period_of_two_or_more() -> None:
-    with pytest.raises(SettingError, match=r"Alternate.period must be a whole number >= 2, got 1"):
+    with pytest.raises(SettingError, match=r"Alternate.period must be None or a whole number >= 2, got 1"):
         ccgbo.Alternate(period=1)

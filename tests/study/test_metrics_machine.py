@@ -185,7 +185,7 @@ def test_a_thousand_random_steps_with_metrics_lose_nothing_and_resume_exactly() 
     run_state_machine_as_test(
         Lab,
         settings=settings(
-            max_examples=36,
+            max_examples=44,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,
