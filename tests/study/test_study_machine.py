@@ -274,7 +274,7 @@ def test_two_thousand_random_steps_over_two_handles_lose_nothing_and_resume_exac
     run_state_machine_as_test(
         Desk,
         settings=settings(
-            max_examples=60,
+            max_examples=68,
             stateful_step_count=45,
             deadline=None,
             derandomize=True,
