@@ -29,10 +29,20 @@ def log_within(
     mean: Array, std: Array, lower: float, upper: float
 ) -> tuple[Array, Array, Array]:  # (m,) -> (m,), (m,), (m,)
     """log P(lower <= g <= upper) of a normal g, with its derivatives by the mean and by the standard deviation."""
+    if math.isinf(lower) != math.isinf(upper):
+        return _log_beyond(mean, std, upper, -1.0) if math.isinf(lower) else _log_beyond(mean, std, lower, 1.0)
     a, b = _scaled(lower - mean, std), _scaled(upper - mean, std)
     log_p = _log_between(a, b)
     by_a, by_b = (_density_over(edge, log_p) for edge in (a, b))
     return np.maximum(log_p, LEAST), (by_a - by_b) / std, (_times(a, by_a) - _times(b, by_b)) / std
+
+
+def _log_beyond(mean: Array, std: Array, bound: float, side: float) -> tuple[Array, Array, Array]:
+    """The same of a single bound, in half the time: above it for side 1, below it for -1."""
+    z = _scaled(side * (mean - bound), std)
+    log_p = log_ndtr(z)
+    density = _density_over(z, log_p)
+    return np.maximum(log_p, LEAST), side * density / std, -z * density / std
 
 
 def _scaled(distance: Array, std: Array) -> Array:
