@@ -43,7 +43,8 @@ heavy: $(VENV)/.test system
 # the core alone: no figures, pages, integrations, benchmark, and nothing that starts processes or takes long
 APART := viz integrations bench journeys cli test_docs.py engine/test_faults_matrix.py test_demo.py \
 	storage/test_interrupts.py storage/test_locks.py storage/test_crowd.py study/test_round_trip.py \
-	study/test_study_machine.py study/test_metrics_machine.py storage/test_workers.py test_state_machine.py running
+	study/test_study_machine.py study/test_metrics_machine.py storage/test_workers.py test_state_machine.py \
+	test_state_machine_metrics.py test_hostile_metrics.py engine/test_metric_stopping.py running
 CORE  := tests $(addprefix --ignore=tests/,$(APART))
 quick: lint
 	$(BIN)/python -m pytest -q -m "not heavy" -n 2 $(CORE)
