@@ -14,15 +14,14 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
+from machines import play_machine
 from space_strategies import numbers, spaces
 
 import ccgbo
@@ -432,17 +431,7 @@ def changed(old: Space, name: str, kind: str, more: bool) -> tuple[dict[str, Any
 
 def test_two_thousand_random_steps_raise_nothing_undocumented() -> None:
     COUNTS.clear()
-    run_state_machine_as_test(
-        Session,
-        settings=settings(
-            max_examples=70,
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play_machine(Session, examples=70, steps=40)
     assert COUNTS["steps"] >= 2000
     assert COUNTS["model"] >= 200  # not only initial designs
     assert all(COUNTS[what] >= 10 for what in ("fixed", "enqueued", "amended", "space changes")), COUNTS

@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, precondition, rule
+from machines import play_machine
 from test_state_machine import COUNTS, FAST, Session, constrained_spaces, no_values, values
 
 import ccgbo
@@ -234,18 +234,7 @@ class Lab(Session):
 
 def test_a_thousand_random_steps_with_metrics_raise_nothing_undocumented() -> None:
     COUNTS.clear()
-    run_state_machine_as_test(
-        Lab,
-        settings=settings(
-            max_examples=50,
-            stateful_step_count=30,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            phases=[Phase.generate],  # shrinking takes minutes
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play_machine(Lab, examples=50, steps=30, shrink=False)
     assert COUNTS["steps"] >= 1000
     assert COUNTS["model"] >= 50, COUNTS  # not only initial designs
     assert min(COUNTS[what] for what in ("amended", "changes of metrics", "models looked at")) >= 5, COUNTS

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from machines import play_machine
 
 import ccgbo
 from ccgbo import AtLeast, AtMost, Between, Study, Trial
@@ -182,17 +182,6 @@ def beats(one: dict[str, float], other: dict[str, float], metrics: ccgbo.Metrics
 
 def test_a_thousand_random_steps_with_metrics_lose_nothing_and_resume_exactly() -> None:
     COUNTS.clear()
-    run_state_machine_as_test(
-        Lab,
-        settings=settings(
-            max_examples=44,
-            stateful_step_count=30,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            phases=[Phase.generate],  # shrinking takes minutes
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play_machine(Lab, examples=44, steps=30, shrink=False)
     assert COUNTS["steps"] >= 1000
     assert min(COUNTS[what] for what in ("model", "amended", "changes")) >= 20, COUNTS

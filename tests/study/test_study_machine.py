@@ -14,15 +14,14 @@ from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
+from machines import play_machine
 
 import ccgbo
 from ccgbo import Study, Trial
@@ -271,16 +270,6 @@ class Desk(RuleBasedStateMachine):
 
 def test_two_thousand_random_steps_over_two_handles_lose_nothing_and_resume_exactly() -> None:
     COUNTS.clear()
-    run_state_machine_as_test(
-        Desk,
-        settings=settings(
-            max_examples=68,
-            stateful_step_count=45,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    play_machine(Desk, examples=68, steps=45)
     assert COUNTS["steps"] >= 2000
     assert min(COUNTS[what] for what in ("model", "amended", "dropped", "abandoned", "changes")) >= 20

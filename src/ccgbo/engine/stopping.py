@@ -28,7 +28,7 @@ from ccgbo.arrays import Array
 from ccgbo.diagnosis import Gain
 from ccgbo.engine.candidates import global_candidates, local_candidates
 from ccgbo.engine.search import movable
-from ccgbo.engine.step import N_CENTRES, State
+from ccgbo.engine.step import State, most
 from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.surrogate.base import JointPosterior, Paths
 from ccgbo.surrogate.optima import maximise_paths
@@ -72,7 +72,7 @@ def _best(state: State) -> NDArray[np.intp]:
 def _points(state: State, paths: Paths, rng: np.random.Generator) -> Array:  # (m, p)
     """Where the paths may be evaluated."""
     space, tuning = state.space, state.settings.tuning
-    U, near = where_to_evaluate(state, state.observed[np.argsort(-state.model.mean, kind="stable")[:N_CENTRES]], rng)
+    U, near = where_to_evaluate(state, most(state.model.mean, state.observed), rng)
     free = movable(space, np.concatenate([U, state.observed]))
     steps = 0 if space.constraints else tuning.path_steps  # a climb could leave what is allowed
     optima = maximise_paths(paths, space.features(U), free, steps=steps).argmax
