@@ -89,7 +89,7 @@ def test_metrics_are_told_corrected_and_shown(lab: Call) -> None:
     told = lab("tell", "lab.db", "0", "yield=71.5", "cost=3,2", "impurity=0.01", "ph=7", "--error", "yield=0.5")
     assert told == "trial 0: yield 71.5, cost 3.2, impurity 0.01, ph 7  (front so far: 1 trial)\n"
     told = lab("tell", "lab.db", "1", "yield=60", "yield=61", "cost=2", "impurity=0.05", "ph=")
-    assert told.startswith("trial 1: yield 60.5, cost 2, impurity 0.05, not feasible: impurity")
+    assert told.startswith("trial 1: yield 60.5 (the mean of 2 readings), cost 2, impurity 0.05, not feasible: impurity")
     assert "feasible if ph is" in lab("amend", "lab.db", "1", "impurity=0.015")
     assert "front so far: 2 trials" in lab("amend", "lab.db", "1", "ph=6.75")
     shown = lab("show", "lab.db", "--no-model")
