@@ -148,12 +148,12 @@ def goal_words(metrics: Metrics) -> str:
     return metrics.direction if metrics.plain else ", ".join(metrics.describe())
 
 
-def trial_words(trial: Trial, metrics: Metrics) -> str:
+def trial_words(trial: Trial, metrics: Metrics, *, readings: bool = False) -> str:
     """``0.93``, or ``yield 71.5, cost not measured, not feasible: impurity``; of metrics that are gone nothing."""
     if metrics.plain:
         return cell(trial.value)
     values = {name: trial.values[name] for name in metrics.names if name in trial.values}
-    said = [f"{printable(name)} {cell(value)}{_readings(trial, name)}" for name, value in values.items()]
+    said = [f"{printable(name)} {cell(value)}{_readings(trial, name) if readings else ''}" for name, value in values.items()]
     said += [f"{printable(name)} not measured" for name in metrics.objectives if name not in values]
     verdict = feasible(trial.values, metrics)
     broken = [n for n, b in metrics.constraints.items() if n in trial.values and not b.allows(trial.values[n])]
