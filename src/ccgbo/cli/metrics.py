@@ -153,7 +153,8 @@ def trial_words(trial: Trial, metrics: Metrics, *, readings: bool = False) -> st
     if metrics.plain:
         return cell(trial.value)
     values = {name: trial.values[name] for name in metrics.names if name in trial.values}
-    said = [f"{printable(name)} {cell(value)}{_readings(trial, name) if readings else ''}" for name, value in values.items()]
+    notes = {name: _readings(trial, name) if readings else "" for name in values}
+    said = [f"{printable(name)} {cell(value)}{notes[name]}" for name, value in values.items()]
     said += [f"{printable(name)} not measured" for name in metrics.objectives if name not in values]
     verdict = feasible(trial.values, metrics)
     broken = [n for n, b in metrics.constraints.items() if n in trial.values and not b.allows(trial.values[n])]
