@@ -27,14 +27,14 @@ NO_FEASIBLE = "no trial was measured to keep every outcome constraint yet."
 
 
 def no_value_of(trials: Iterable[Trial], metrics: Metrics) -> str:
-    """Why nothing can be said of the objectives: no trial counts, or none has one of them, or all of them."""
-    done = [trial.values for trial in trials if trial.in_model]
-    if metrics.plain or not done:
-        return NO_VALUE
-    missing = [name for name in metrics.objectives if not any(name in values for values in done)]
-    if missing:
+    """Why none is the best: no trial counts, none has an objective, or all of them, or none is feasible."""
+    done = [trial for trial in trials if trial.in_model]
+    missing = [name for name in metrics.objectives if not any(name in trial.values for trial in done)]
+    if done and missing:
         return f"no observation of {' and '.join(map(repr, missing))} yet, only of other metrics."
-    return f"no trial has a value of every objective yet, {list(metrics.objectives)!r}."
+    if done and not _with_objectives(done, metrics):
+        return f"no trial has a value of every objective yet, {list(metrics.objectives)!r}."
+    return NO_FEASIBLE if done and metrics.constraints else NO_VALUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +143,7 @@ class Recommendation:
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Posterior mean and standard deviation of every metric, where metrics have names."""
     feasibility: float | None = None
-    """The probability that it keeps every outcome constraint; None without constraints, and while one of them was never
-    measured."""
+    """The probability that it keeps every outcome constraint; None without any, or while one was never measured."""
 
     def __repr__(self) -> str:
         said = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -227,8 +226,7 @@ def _best_of(source: HasTrials) -> Trial:
         )
     best = best_of(trials, metrics)
     if best is None:
-        kept = any(trial.in_model and trial.value is not None for trial in trials)
-        raise NoObservationsError(NO_FEASIBLE if kept else no_value_of(trials, metrics))
+        raise NoObservationsError(no_value_of(trials, metrics))
     return best
 
 
@@ -265,12 +263,6 @@ def objective_rows(trials: Iterable[Trial], metrics: Metrics) -> Array:  # (q, m
     return np.array(rows, dtype=float).reshape(len(rows), len(metrics.objectives))
 
 
-def why_no_front(trials: Iterable[Trial], metrics: Metrics) -> str:
-    """What is missing where no trial is on the front."""
-    trials = list(trials)
-    return NO_FEASIBLE if _with_objectives(trials, metrics) else no_value_of(trials, metrics)
-
-
 def hypervolume_of(trials: Iterable[Trial], metrics: Metrics, reference: Any = None) -> Hypervolume:
     """The volume that the front dominates; the reference point, by name, is inferred where it is not given."""
     trials = list(trials)
@@ -279,7 +271,7 @@ def hypervolume_of(trials: Iterable[Trial], metrics: Metrics, reference: Any = N
     Y = objective_rows(front, metrics)
     if reference is None:
         if not front:
-            raise NoObservationsError(why_no_front(trials, metrics))
+            raise NoObservationsError(no_value_of(trials, metrics))
         r = reference_point(objective_rows(known, metrics), Y)
     else:
         r = signs * np.array(list(numbers_of("reference", reference, metrics).values()))

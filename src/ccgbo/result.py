@@ -25,7 +25,6 @@ from ccgbo.records import (
     front_of,
     no_value_of,
     set_apart,
-    why_no_front,
 )
 from ccgbo.text import count, printable, reason, shorten
 
@@ -137,7 +136,7 @@ class Result(BestTrial):
         front = self.pareto_front()
         lines = [f"  front        {count(len(front), 'trial')} of {', '.join(self.metrics.describe())}"]
         if not front and any(trial.in_model for trial in self.trials):
-            lines.append(f"  {why_no_front(self.trials, self.metrics)}")
+            lines.append(f"  {no_value_of(self.trials, self.metrics)}")
         return [*lines, *(f"  recommended  {recommended_words(r)}" for r in as_tuple(self.recommended))]
 
     def _repr_html_(self) -> str:
