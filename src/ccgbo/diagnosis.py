@@ -11,6 +11,7 @@ from ccgbo.text import count
 
 Kind = Literal[
     "few observations",
+    "never measured",
     "no better than the mean",
     "too sure",
     "too unsure",
@@ -84,7 +85,7 @@ class Gain:
         mean, high = (max(x, 0.0) for x in (self.mean, self.high))
         if self.unit == "value":
             return f"{mean:.2g}", f"{high:.2g}"
-        return f"{100.0 * mean:.2g} % of the hypervolume", f"{100.0 * high:.2g} %"
+        return f"{_percent(mean)} of the hypervolume", _percent(high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,3 +135,8 @@ class Diagnosis:
         if self.gains:
             said += ["Stop?", *(f"  {str(gain)[0].upper()}{str(gain)[1:]}." for gain in self.gains)]
         return "\n".join(said)
+
+
+def _percent(share: float) -> str:
+    """``3.2 %``, ``410 %``: two digits, and no power of ten."""
+    return f"{float(f'{100.0 * share:.2g}'):g} %"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ccgbo.errors import TellError, UnsupportedError
-from ccgbo.metrics import Measurement, Metrics
+from ccgbo.metrics import VALUE, Measurement, Metrics
 from ccgbo.records import Trial
 from ccgbo.space.numeric import is_finite
 
@@ -139,6 +139,8 @@ def _number(name: str, value: Any) -> float:
     elif isinstance(value, list | tuple) and len(value) == 1:
         return _number(name, value[0])
     if isinstance(value, Mapping | np.ndarray):
+        if name != VALUE:  # a metric
+            raise TellError(f"{name} must be {FORMS}, got {value!r}.")
         raise UnsupportedError(f"{SEVERAL}, got {value!r}.")
     if value is None or isinstance(value, str | bytes | bool | np.bool_ | complex):
         raise TellError(f"{name} must be a number, got {value!r}.")

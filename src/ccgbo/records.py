@@ -26,6 +26,17 @@ NO_VALUE = "no observation yet: no trial has a value."
 NO_FEASIBLE = "no trial was measured to keep every outcome constraint yet."
 
 
+def no_value_of(trials: Iterable[Trial], metrics: Metrics) -> str:
+    """Why none is the best: no trial counts, none has an objective, or all of them, or none is feasible."""
+    done = [trial for trial in trials if trial.in_model]
+    missing = [name for name in metrics.objectives if not any(name in trial.values for trial in done)]
+    if done and missing:
+        return f"no observation of {' and '.join(map(repr, missing))} yet, only of other metrics."
+    if done and not _with_objectives(done, metrics):
+        return f"no trial has a value of every objective yet, {list(metrics.objectives)!r}."
+    return NO_FEASIBLE if done and metrics.constraints else NO_VALUE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """One point: asked for, being evaluated, told, failed or abandoned."""
@@ -132,7 +143,7 @@ class Recommendation:
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Posterior mean and standard deviation of every metric, where metrics have names."""
     feasibility: float | None = None
-    """The probability that it keeps every outcome constraint; None without constraints."""
+    """The probability that it keeps every outcome constraint; None without any, or while one was never measured."""
 
     def __repr__(self) -> str:
         said = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -215,8 +226,7 @@ def _best_of(source: HasTrials) -> Trial:
         )
     best = best_of(trials, metrics)
     if best is None:
-        kept = any(trial.in_model and trial.value is not None for trial in trials)
-        raise NoObservationsError(NO_FEASIBLE if kept else NO_VALUE)
+        raise NoObservationsError(no_value_of(trials, metrics))
     return best
 
 
@@ -261,7 +271,7 @@ def hypervolume_of(trials: Iterable[Trial], metrics: Metrics, reference: Any = N
     Y = objective_rows(front, metrics)
     if reference is None:
         if not front:
-            raise NoObservationsError(NO_FEASIBLE if metrics.constraints and known else NO_VALUE)
+            raise NoObservationsError(no_value_of(trials, metrics))
         r = reference_point(objective_rows(known, metrics), Y)
     else:
         r = signs * np.array(list(numbers_of("reference", reference, metrics).values()))

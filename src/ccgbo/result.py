@@ -16,7 +16,6 @@ from ccgbo.influence import Groups, Influence, InfluenceOptions, PointInfluence
 from ccgbo.markup import block, lines, settings
 from ccgbo.metrics import VALUE, Direction, Metrics
 from ccgbo.records import (
-    NO_VALUE,
     BestTrial,
     Recommendation,
     Recommended,
@@ -24,6 +23,7 @@ from ccgbo.records import (
     as_tuple,
     best_of,
     front_of,
+    no_value_of,
     set_apart,
 )
 from ccgbo.text import count, printable, reason, shorten
@@ -61,7 +61,7 @@ class Result(BestTrial):
             nearest: Recommended = self._optimizer().recommend(aspiration)
             return nearest
         if self.recommended is None:
-            raise NoObservationsError(NO_VALUE)
+            raise NoObservationsError(no_value_of(self.trials, self.metrics))
         return self.recommended
 
     def credits(self) -> Credits:
@@ -135,6 +135,8 @@ class Result(BestTrial):
     def _front_lines(self) -> list[str]:
         front = self.pareto_front()
         lines = [f"  front        {count(len(front), 'trial')} of {', '.join(self.metrics.describe())}"]
+        if not front and any(trial.in_model for trial in self.trials):
+            lines.append(f"  {no_value_of(self.trials, self.metrics)}")
         return [*lines, *(f"  recommended  {recommended_words(r)}" for r in as_tuple(self.recommended))]
 
     def _repr_html_(self) -> str:

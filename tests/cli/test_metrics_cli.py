@@ -89,7 +89,9 @@ def test_metrics_are_told_corrected_and_shown(lab: Call) -> None:
     told = lab("tell", "lab.db", "0", "yield=71.5", "cost=3,2", "impurity=0.01", "ph=7", "--error", "yield=0.5")
     assert told == "trial 0: yield 71.5, cost 3.2, impurity 0.01, ph 7  (front so far: 1 trial)\n"
     told = lab("tell", "lab.db", "1", "yield=60", "yield=61", "cost=2", "impurity=0.05", "ph=")
-    assert told.startswith("trial 1: yield 60.5, cost 2, impurity 0.05, not feasible: impurity")
+    assert told.startswith(
+        "trial 1: yield 60.5 (the mean of 2 readings), cost 2, impurity 0.05, not feasible: impurity"
+    )
     assert "feasible if ph is" in lab("amend", "lab.db", "1", "impurity=0.015")
     assert "front so far: 2 trials" in lab("amend", "lab.db", "1", "ph=6.75")
     shown = lab("show", "lab.db", "--no-model")
@@ -114,13 +116,14 @@ def test_metrics_are_told_corrected_and_shown(lab: Call) -> None:
     ("arguments", "code", "said"),
     [
         (["yeild=3"], 1, "no metric 'yeild': did you mean 'yield'"),
-        (["3"], 1, "value must be a mapping of the metrics"),
+        (["3"], 2, "VALUE must be NAME=NUMBER, of the metrics yield, cost, impurity, ph, got '3'"),
         (["yield=3", "4"], 2, "VALUE must be NAME=NUMBER like the others, got '4'"),
         (["yield=much"], 2, "yield a number, got 'yield=much'"),
         (["=3"], 2, "must be a NUMBER or NAME=NUMBER"),
-        (["yield=3", "--error", "0.5"], 2, "--error belongs to one VALUE each"),
+        (["yield=3", "--error", "0.5"], 2, "--error must be NAME=NUMBER, of yield, got '0.5'"),
+        (["yield=1", "yield=2", "--error", "yield=0.5"], 2, "--error belongs to one VALUE, and 'yield' has 2 readings"),
         (["yield=3", "--error", "yield=-1"], 2, "must be a finite number >= 0"),
-        (["yield=3", "--noise-variance", "cost=1"], 2, "belongs to one VALUE each"),
+        (["yield=3", "--noise-variance", "cost=1"], 2, "--noise-variance must be NAME=NUMBER, of yield, got 'cost=1'"),
         ([], 2, "give either a VALUE or --failed"),
         (["--nosuch"], 2, "No such option"),
     ],
@@ -185,3 +188,22 @@ def test_a_plain_study_is_told_as_before(call: Call) -> None:
     assert call("tell", "tune.db", "0", "-0.3", "--error", "0.5").startswith("trial 0: -0.3")
     assert "mean of 2 readings" in call("tell", "tune.db", "1", "1", "2")
     assert "one number" in call("amend", "tune.db", "1", "yield=3", code=1)
+
+
+def test_a_tell_says_which_objective_was_not_measured_and_nothing_of_metrics_that_are_gone(lab: Call) -> None:
+    lab("ask", "lab.db")
+    told = lab("tell", "lab.db", "0", "yield=71.5", "cost=inf", "impurity=0.01", "ph=7")
+    assert told == "trial 0: yield 71.5, impurity 0.01, ph 7, cost not measured\n"
+    shown = lab("show", "lab.db")
+    assert "warning      no observation of 'cost' yet, only of other metrics." in shown
+    lab("amend", "lab.db", "0", "cost=3")
+    lab("change", "lab.db", "--no-constraint", "ph")
+    assert "front        trial 0: yield 71.5, cost 3, impurity 0.01\n" in lab("show", "lab.db")
+
+
+def test_an_import_names_the_columns_that_it_passes_over(lab: Call) -> None:
+    lab("ask", "lab.db", "-n", "2")
+    Path("back.csv").write_text("id,yeild,cost,Impurity [%],operator,empty\n0,71.5,3,0.01,kim,\n", encoding="utf-8")
+    said = lab("import", "lab.db", "back.csv", "--dry-run")
+    wanted = "'yeild' (is 'yield' meant?), 'Impurity [%]' (is 'impurity' meant?), 'operator'"
+    assert f"  passed over, since nothing here is called so: {wanted}\n" in said

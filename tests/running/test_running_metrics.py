@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ccgbo
@@ -118,3 +119,14 @@ def test_workers_share_a_study_with_metrics(tmp_path: Path) -> None:
         trade_off, SPACE, 9, study=tmp_path / "s.db", n_workers=3, seed=1, progress=False, **FRONT, **FAST
     )
     assert [t.values for t in found.trials] == [trade_off(**t.params) for t in found.trials]
+
+
+@pytest.mark.parametrize("odd", [{"b": 1.0}, np.ones((2, 2))])
+def test_a_metric_that_is_no_number_fails_its_trial_and_is_named(odd: Any) -> None:
+    def f(x: float, y: float) -> dict[str, Any]:
+        return {"a": odd if x > 0.5 else x, "b": y}
+
+    result = ccgbo.optimize(f, SPACE, 8, **FRONT, **FAST, seed=0, progress=False)
+    failed = [trial for trial in result.trials if trial.state == "failed"]
+    assert 0 < len(failed) < 8
+    assert all("a must be a number, a list of readings" in str(trial.reason) for trial in failed)

@@ -178,3 +178,20 @@ def test_a_failure_says_what_the_cell_said(tmp_path: Path) -> None:
     with Study(tmp_path / "s.db", {"x": (0.0, 1.0)}, objective="f", outcome_constraints={"c": AtMost(1.0)}) as study:
         import_table(study, [{"x": 0.1, "f": math.inf}, {"x": 0.2, "f": -math.inf, "c": 0.5}])
         assert [(t.state, t.error) for t in study.trials] == [("failed", "f was inf"), ("complete", None)]
+
+
+def test_a_table_with_its_own_columns_passes_over_nothing(study: Study, tmp_path: Path) -> None:
+    for kind in ("csv", "json"):
+        export_study(study, tmp_path / f"t.{kind}")
+        assert import_file(study, tmp_path / f"t.{kind}", dry_run=True).unread == ()
+    assert import_table(study, study.to_dataframe(), dry_run=True).unread == ()
+
+
+def test_a_fault_of_the_whole_table_is_said_once(study: Study) -> None:
+    rows = [{"id": i, "yeild": 1.0} for i in range(5)]
+    with pytest.raises(TellError) as refused:
+        import_table(study, rows)
+    said = (
+        "row 1 and 4 more rows: there must be a column 'yield' or 'cost' or 'impurity', got 'id', 'yeild' (is 'yield'"
+    )
+    assert str(refused.value) == f"{said} meant?). Nothing was imported."

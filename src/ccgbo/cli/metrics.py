@@ -91,6 +91,9 @@ def measured(texts: Sequence[str], metrics: Metrics) -> Any:
     names = [name for name in metrics.names if not metrics.plain]
     pairs = [_pair("VALUE", text, names) for text in texts]
     if all(name is None for name, _ in pairs):
+        if pairs and metrics.several:
+            known = ", ".join(map(printable, names))
+            raise click.UsageError(f"VALUE must be NAME=NUMBER, of the metrics {known}, got {texts[0]!r}.")
         numbers = [value for _, value in pairs]
         return None if not numbers else numbers if len(numbers) > 1 else numbers[0]
     found: dict[str, list[float]] = {}
@@ -114,7 +117,10 @@ def by_name(option: str, texts: Sequence[str], value: Any) -> Any:
         if name in found:
             raise click.UsageError(f"{option} must be given once" + ("." if name is None else f" of {name!r}."))
         if (name is None) == bool(names) or (names and name not in names):
-            raise click.UsageError(f"{option} belongs to one VALUE each, got {text!r}.")
+            form = f"NAME=NUMBER, of {', '.join(map(printable, names))}" if names else "a NUMBER"
+            raise click.UsageError(f"{option} must be {form}, got {text!r}.")
+        if names and isinstance(value[name], list):
+            raise click.UsageError(f"{option} belongs to one VALUE, and {name!r} has {len(value[name])} readings.")
         found[name] = number
     return found if names else found[None]
 
@@ -142,11 +148,14 @@ def goal_words(metrics: Metrics) -> str:
     return metrics.direction if metrics.plain else ", ".join(metrics.describe())
 
 
-def trial_words(trial: Trial, metrics: Metrics) -> str:
-    """``0.93``, or ``yield 71.5, cost 3.2, not feasible: impurity``."""
+def trial_words(trial: Trial, metrics: Metrics, *, readings: bool = False) -> str:
+    """``0.93``, or ``yield 71.5, cost not measured, not feasible: impurity``; of metrics that are gone nothing."""
     if metrics.plain:
         return cell(trial.value)
-    said = [f"{printable(name)} {cell(value)}" for name, value in trial.values.items()]
+    values = {name: trial.values[name] for name in metrics.names if name in trial.values}
+    notes = {name: _readings(trial, name) if readings else "" for name in values}
+    said = [f"{printable(name)} {cell(value)}{notes[name]}" for name, value in values.items()]
+    said += [f"{printable(name)} not measured" for name in metrics.objectives if name not in values]
     verdict = feasible(trial.values, metrics)
     broken = [n for n, b in metrics.constraints.items() if n in trial.values and not b.allows(trial.values[n])]
     if verdict is False:
@@ -155,6 +164,11 @@ def trial_words(trial: Trial, metrics: Metrics) -> str:
         missing = [name for name in metrics.constraints if name not in trial.values]
         said.append(f"feasible if {printable(' and '.join(missing))} {'is' if len(missing) == 1 else 'are'}")
     return ", ".join(said)
+
+
+def _readings(trial: Trial, name: str) -> str:
+    n = len(trial.metrics[name].readings) if name in trial.metrics else 0
+    return f" (the mean of {n} readings)" if n else ""
 
 
 def verdict(trial: Trial, metrics: Metrics) -> str | None:

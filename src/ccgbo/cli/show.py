@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -37,11 +36,13 @@ def show(file: Place, name: str | None, as_json: bool, last: int | None, no_mode
     with Study(file, name=name) as study:
         credit: dict[int, float] = {}
         recommendations: tuple[Recommendation, ...] = ()
-        diagnosis = None
-        with suppress(NoObservationsError):
+        diagnosis, unknown = None, None
+        try:
             if not no_model:
                 credit = {row.trial_id: row.credit for row in study.credits()}
                 recommendations, diagnosis = as_tuple(study.recommend()), study.diagnose()
+        except NoObservationsError as error:
+            unknown = str(error)
         trials = study.trials
         metrics = study.metrics
         best, front = best_of(trials, metrics), front_of(trials, metrics) if metrics.several else []
@@ -84,6 +85,8 @@ def show(file: Place, name: str | None, as_json: bool, last: int | None, no_mode
             click.echo("best         no trial was measured to keep every outcome constraint yet")
         for r in recommendations:
             click.echo(f"recommended  {recommended_words(r)} at {words(r.params)}")
+        if unknown is not None and any(t.in_model for t in trials):
+            click.echo(f"warning      {printable(unknown)}")
         if diagnosis is not None:
             for concern in diagnosis.concerns:
                 click.echo(f"warning      {concern}")

@@ -127,7 +127,8 @@ def _with_errors(told: Any, errors: Any) -> Any:
 def _say(study: Study, told: Trial) -> None:
     trials, metrics = study.trials, study.metrics
     so = so_far(trials, metrics)
-    said = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {trial_words(told, metrics)}"
+    what = trial_words(told, metrics, readings=True)
+    said = f"trial {told.id} failed" if told.state == "failed" else f"trial {told.id}: {what}"
     said += f", the mean of {len(told.readings)} readings" if told.readings else ""
     why = study.space.outside(told.params)
     click.echo(said + (f"  ({so})" if so else ""))

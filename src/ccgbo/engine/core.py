@@ -17,7 +17,7 @@ from ccgbo.engine.step import State
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError
 from ccgbo.metrics import Metrics
-from ccgbo.records import NO_VALUE, BestTrial, Event
+from ccgbo.records import BestTrial, Event, no_value_of
 from ccgbo.space import Space
 
 
@@ -49,7 +49,8 @@ class OptimizerCore(BestTrial):
     def snapshot(self) -> State:
         """What the next step would look at. Looking changes nothing: no refit is committed."""
         if not self._history.knows_objectives:
-            raise NoObservationsError(NO_VALUE)
+            known = [self._history.trials[i] for i in self._history.complete]
+            raise NoObservationsError(no_value_of(known, self.metrics))
         with blas_threads(self._threads):
             state = self._state_of_step(self.space, commit=False)
             for name in self.metrics.names:  # now, while the threads are limited

@@ -22,7 +22,7 @@ from ccgbo.engine.history import History
 from ccgbo.engine.metric_stopping import gains_of
 from ccgbo.engine.model import Model
 from ccgbo.engine.step import State
-from ccgbo.metrics import VALUE
+from ccgbo.metrics import VALUE, Metrics, feasible
 from ccgbo.records import Trial
 from ccgbo.space import Categorical
 from ccgbo.surrogate.base import CheckedPosterior
@@ -56,9 +56,10 @@ def diagnose(state: State, history: History, rng: np.random.Generator, metric: s
         noise = float(np.sqrt(np.median(posterior.noise)))
     concerns = chain(
         _about_size(state),
+        _about_measurements(history),
         _about_prediction(n, r2, coverage),
         _about_noise(model, noise),
-        _about_bounds(state, trials, y) if name in history.metrics.objectives else (),
+        _about_bounds(state, trials, y, history.metrics, name),
         _about_variation(state),
         _about_choices(state, history),
         _about_failures(history),
@@ -103,8 +104,16 @@ def _r2(y: Array, predicted: Array) -> float | None:
 def _about_size(state: State) -> Iterator[Concern]:
     n, d = len(state.observed), sum(p.size != 1 for p in state.space.parameters)
     if n < d + 2:
-        words = f"there are only {count(n, 'observation')} of {count(d, 'parameter')}: nothing here is certain yet."
+        there = "there is" if n == 1 else "there are"
+        words = f"{there} only {count(n, 'observation')} of {count(d, 'parameter')}: nothing here is certain yet."
         yield Concern(kind="few observations", text=words)
+
+
+def _about_measurements(history: History) -> Iterator[Concern]:
+    for name, bound in history.metrics.constraints.items():
+        if not history.ids(name):
+            words = f"{printable(repr(name))} was never measured: whether any trial keeps it {bound} is unknown."
+            yield Concern(kind="never measured", text=words)
 
 
 def _about_prediction(n: int, r2: float | None, coverage: dict[int, float]) -> Iterator[Concern]:
@@ -144,8 +153,13 @@ def _about_noise(model: Model, noise: float | None) -> Iterator[Concern]:
         yield Concern(kind="noise", text=words)
 
 
-def _about_bounds(state: State, trials: Sequence[Trial], y: Array) -> Iterator[Concern]:
-    space, best = state.space, int(y.argmax())
+def _about_bounds(state: State, trials: Sequence[Trial], y: Array, metrics: Metrics, metric: str) -> Iterator[Concern]:
+    """Parameters at a bound of which the best value of an objective lies, of those that keep every constraint."""
+    allowed = [i for i, trial in enumerate(trials) if feasible(trial.values, metrics)]
+    if metric not in metrics.objectives or not allowed:
+        return
+    space, best = state.space, max(allowed, key=lambda i: y[i])
+    what = f"{'feasible ' if metrics.constraints else ''}{printable(metric)}"
     params, u = trials[best].params, state.observed[best]
     mixed = set() if space.equations is None else set(space.equations.columns.tolist())
     for j, (name, p) in enumerate(space.items()):
@@ -161,7 +175,7 @@ def _about_bounds(state: State, trials: Sequence[Trial], y: Array) -> Iterator[C
         if at_bound - inside > MATTERS:
             side, bound = ("lower", p.low) if low else ("upper", p.high)
             words = (
-                f"the best value lies at the {side} bound of {printable(repr(name))}, {bound:g}: "
+                f"the best {what} lies at the {side} bound of {printable(repr(name))}, {bound:g}: "
                 "a wider range may hold a better one."
             )
             yield Concern(kind="bound", text=words, parameters=(name,))

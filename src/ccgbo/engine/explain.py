@@ -85,7 +85,7 @@ def _by_metric(goals: Goals, proposal: Proposal, F: Array) -> list[dict[str, Any
         said = {n: in_user_units(goals.models[n], m[i], s[i], sign(n)) for n, (m, s) in beliefs.items()}
         mean, std = said.get(objective, (None, None))
         chances = {name: float(logs[i]) for name, logs in kept.items()}
-        feasibility = math.exp(sum(chances.values())) if goals.metrics.constraints else None
+        feasibility = math.exp(sum(chances.values())) if chances else None
         decided = _decided(goals, proposal, F[i : i + 1], chances)
         expected = {"mean": mean, "std": std, "proxy": proxy, "metrics": said}
         out.append({**expected, "feasibility": feasibility, "decided_by": decided})
@@ -116,9 +116,7 @@ def _neighbours(F: Array, history: History, state: State, scores: Scores) -> lis
 
 def credit_rows(trials: Sequence[Trial], scores: Scores, goals: Goals | None = None) -> Credits:
     """The scores of the observations behind them; of named metrics with the probability of being feasible."""
-    chance = (
-        None if goals is None or not goals.metrics.constraints else np.exp(np.minimum(goals.log_feasibility(), 0.0))
-    )
+    chance = None if goals is None else goals.chances()
     return Credits(
         CreditRow(
             trial_id=trial.id,

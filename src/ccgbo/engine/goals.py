@@ -83,6 +83,18 @@ class Goals:
         return [name for name in self.metrics.constraints if len(self.measured.rows(name))]
 
     @property
+    def unmeasured(self) -> list[str]:
+        """The constraints of which nothing was measured: whether a trial keeps every bound cannot be told."""
+        return [name for name in self.metrics.constraints if name not in self.bounded]
+
+    def chances(self) -> Array | None:  # (n,)
+        """The probability that a trial keeps every bound; None where that cannot be told, or there is none."""
+        if not self.metrics.constraints or self.unmeasured:
+            return None
+        result: Array = np.exp(np.minimum(self.log_feasibility(), 0.0))
+        return result
+
+    @property
     def needed(self) -> list[str]:
         """The metrics that a choice looks at: while nothing is feasible, only those that must become so."""
         return list(dict.fromkeys([*self.sought, *self.bounded]))

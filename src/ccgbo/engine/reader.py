@@ -29,6 +29,7 @@ from ccgbo.records import (
     set_apart,
 )
 from ccgbo.result import Result, summary_html
+from ccgbo.text import count
 from ccgbo.validation import choice, flag, whole_number
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class OptimizerReader(OptimizerCore):
 
     def __repr__(self) -> str:
         h = self._history
-        counts = [f"{len(h.complete)} observations", f"{len(h.pending)} pending", *set_apart(self.trials)]
+        counts = [count(len(h.complete), "observation"), f"{len(h.pending)} pending", *set_apart(self.trials)]
         goal = f"direction={self.direction!r}" if self.metrics.plain else "; ".join(self.metrics.describe())
         return f"Optimizer({goal}, {', '.join(counts)},\nspace = {self.space!r},\nsettings = {self.settings!r})"
 

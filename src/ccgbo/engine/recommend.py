@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,7 +106,8 @@ def _recommendation(goals: Goals, history: History, row: int) -> Recommendation:
     trial = history.trials[history.complete[row]]
     metrics = believed_metrics(goals, {name: tuple(part[row] for part in goals.belief(name)) for name in known(goals)})
     mean, std = metrics[goals.metrics.objective]
-    chance = math.exp(min(float(goals.log_feasibility()[row]), 0.0)) if goals.metrics.constraints else None
+    chances = goals.chances()
+    chance = None if chances is None else float(chances[row])
     return Recommendation(
         trial_id=trial.id, params=dict(trial.params), mean=mean, std=std, metrics=metrics, feasibility=chance
     )

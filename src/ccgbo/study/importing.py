@@ -8,9 +8,10 @@ from typing import Any
 
 from ccgbo.errors import TellError
 from ccgbo.records import Trial
+from ccgbo.study.headings import known_columns, unread_columns
 from ccgbo.study.planning import Plan, make_plan, refusal
 from ccgbo.study.study import Study
-from ccgbo.study.table_rows import read_rows
+from ccgbo.study.table_rows import read_rows, records_of
 
 
 def import_table(
@@ -67,13 +68,16 @@ def take_in(study: Study, table: Any, form: Mapping[str, Any], *, dry_run: bool,
     """Take a table into a study; ``form`` says how its cells are written, see ``read_rows``."""
     known = study.trials  # which also looks whether the space was changed
     space, metrics = study.space, study.metrics
+    table = records_of(table)
     rows, unreadable = read_rows(table, space, metrics=metrics, **form)
+    unread = unread_columns(table, known_columns(space, form["value"], metrics))
     times: dict[int, float] = {}
     if any(row.id is not None and row.asked_at is not None for row in rows):
         times = {record.trial.id: record.asked_at for record in study.records()}
 
     def plan(trials: Mapping[int, Trial]) -> Plan:
-        return make_plan(rows, trials, space, metrics, asked_at=times, refused=unreadable, **choices)
+        made = make_plan(rows, trials, space, metrics, asked_at=times, refused=unreadable, **choices)
+        return replace(made, unread=unread)
 
     if dry_run:
         return replace(plan({trial.id: trial for trial in known}), dry_run=True)

@@ -63,6 +63,7 @@ class Plan:
     unchanged: tuple[int, ...] = ()  # rows, counted from 1
     open: tuple[int, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    unread: tuple[str, ...] = ()  # columns that mean nothing here, and what may be meant
     amend: bool = False  # whether what changed is taken over
     dry_run: bool = False  # whether nothing was done
 
@@ -103,8 +104,11 @@ class Plan:
         return f" ({', '.join(said)})" if said else ""
 
     def details(self) -> list[str]:
-        """A line for each row that changes what the study has or cannot be taken, and for settings that differ."""
-        return [str(c) for c in self.told if c.moved] + list(map(str, self.changed)) + list(map(str, self.refused))
+        """A line for columns that are passed over, and for each row that changes what the study has, has other settings
+        than asked or cannot be taken."""
+        unread = [f"passed over, since nothing here is called so: {', '.join(self.unread)}"] if self.unread else []
+        moved = [str(change) for change in self.told if change.moved]
+        return [*unread, *moved, *map(str, self.changed), *map(str, self.refused)]
 
 
 def make_plan(
@@ -209,7 +213,16 @@ def _key(trial: Trial) -> str:
 
 
 def refusal(plan: Plan) -> str:
-    """What is said of a table that cannot be taken."""
-    listed = [shorten(str(r), WIDTH) for r in plan.refused]
-    more = f" And {count(len(listed) - LISTED, 'more row')}." if len(listed) > LISTED else ""
+    """What is said of a table that cannot be taken, of rows with the same fault once."""
+    alike: dict[str, list[int]] = {}
+    for refused in plan.refused:
+        alike.setdefault(refused.reason, []).append(refused.row)
+    listed = [shorten(f"{_rows(rows)}: {reason}", WIDTH) for reason, rows in alike.items()]
+    left = sum(map(len, list(alike.values())[LISTED:]))
+    more = f" And {count(left, 'more row')}." if left else ""
     return f"{' '.join(listed[:LISTED])}{more} Nothing was imported."
+
+
+def _rows(numbers: list[int]) -> str:
+    """``row 3``, or ``row 3 and 12 more rows``."""
+    return f"row {numbers[0]}" + (f" and {count(len(numbers) - 1, 'more row')}" if len(numbers) > 1 else "")

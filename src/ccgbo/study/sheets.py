@@ -24,9 +24,10 @@ from ccgbo.errors import MissingExtraError
 from ccgbo.frames import METRIC, PREFIX
 from ccgbo.space import Categorical, Space
 from ccgbo.study.cells import guard, is_missing, spell, spell_data, spell_list, spell_words
+from ccgbo.study.headings import ATTRIBUTE
 from ccgbo.study.meaning import LONGEST
 from ccgbo.study.numbers import Mark
-from ccgbo.study.table_rows import ATTRIBUTE, is_empty
+from ccgbo.study.table_rows import is_empty
 from ccgbo.text import shorten, valid
 
 Dialect = Literal["comma", "semicolon", "tab"]

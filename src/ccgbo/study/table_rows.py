@@ -8,7 +8,7 @@
     dropped, note, tags, attributes_<name>    what else is kept with a trial
     params_<name> or <name>                   the settings
 
-An empty cell says nothing, however it spells that. Columns with other names are passed over.
+An empty cell says nothing, however it spells that. Columns with other names are passed over, which is said.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from ccgbo.study.cells import (
     read_words,
     stands_for_itself,
 )
+from ccgbo.study.headings import ATTRIBUTE, known_columns, meant
 from ccgbo.study.metric_cells import Cells, has_metrics, metric_names_of, named_in
 from ccgbo.study.numbers import Mark, decimal_mark
 from ccgbo.text import valid
 
-ATTRIBUTE = "attributes_"
 NUMBERS = ("noise_variance",)  # columns of numbers beside the value and the params
 
 
@@ -135,7 +135,8 @@ class Reader:
         word = None if state is None else str(state).strip().lower()
         if self.value not in row and readings is None and word is None and not has_metrics(row, self.metrics):
             wanted = [self.value] if self.metrics.plain else self.metrics.names
-            raise TellError(f"there must be a column {' or '.join(map(repr, wanted))}, got {list(row)!r}.")
+            got = ", ".join(repr(c) if c in known_columns(self.space, "id", PLAIN) else meant(c, wanted) for c in row)
+            raise TellError(f"there must be a column {' or '.join(map(repr, wanted))}, got {got}.")
         return {
             **self._cells("", cell, readings, noise),
             "state": word,
@@ -241,7 +242,7 @@ def read_rows(
     separator: str | None = None,
 ) -> tuple[list[Row], list[Refusal]]:
     """The rows of a DataFrame or a list that say something, and those that cannot be read."""
-    listed = list(table.to_dict("records") if hasattr(table, "to_dict") else table)
+    listed = records_of(table)
     mark = decimal_mark(_numbers(listed, space, value, metrics), separator)
     reader = Reader(space, value=value, as_text=as_text, guarded=guarded, mark=mark, by_id=by_id, metrics=metrics)
     rows, refused = [], []
@@ -253,6 +254,11 @@ def read_rows(
         else:
             rows += [] if row is None else [row]
     return rows, refused
+
+
+def records_of(table: Any) -> list[Any]:
+    """The rows of a DataFrame or a list."""
+    return list(table.to_dict("records") if hasattr(table, "to_dict") else table)
 
 
 def _numbers(rows: Iterable[Any], space: Space, value: str, metrics: Metrics) -> Iterable[str]:

@@ -18,16 +18,13 @@ from ccgbo.engine.settings_io import storable_space
 from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.files import replacing
 from ccgbo.frames import COLUMNS, PREFIX, flat_row, frame_of, metric_columns, times
-from ccgbo.metrics import Metrics
-from ccgbo.space import Space
+from ccgbo.study.headings import ATTRIBUTE, known_columns
 from ccgbo.study.importing import import_table, take_in
 from ccgbo.study.measured import metric_names
-from ccgbo.study.metric_cells import metric_names_of
 from ccgbo.study.optuna_studies import import_optuna, load_optuna, metrics_of_optuna, space_of_optuna
 from ccgbo.study.planning import Change, Plan
 from ccgbo.study.sheets import SEPARATORS, Dialect, csv_text, for_parquet, read_csv, read_excel, write_excel
 from ccgbo.study.study import Study
-from ccgbo.study.table_rows import ATTRIBUTE
 
 __all__ = [
     "Change",
@@ -185,7 +182,7 @@ def import_file(
     """
     path = Path(path)
     kind = _kind(format, path.suffix.lstrip(".").lower())
-    separator, known = None, _known_columns(study.space, value, study.metrics)
+    separator, known = None, known_columns(study.space, value, study.metrics)
     try:
         if kind == "parquet":
             table = _read_parquet(path)
@@ -206,11 +203,6 @@ def import_file(
     }
     choices = {"amend": amend, "allow_duplicates": allow_duplicates, "allow_outside": allow_outside}
     return take_in(study, table, form, dry_run=dry_run, **choices)
-
-
-def _known_columns(space: Space, value: str, metrics: Metrics) -> set[str]:
-    measured = {column for name in metrics.names for column in metric_names_of(name)}
-    return {*COLUMNS, value, *space, *(f"{PREFIX}{name}" for name in space), *measured}
 
 
 def _read_parquet(path: Path) -> Any:

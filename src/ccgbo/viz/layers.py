@@ -25,7 +25,7 @@ class Layers:
     weight: Array  # w_t(x)
     base: Array  # alpha(x)
     weighted: Array  # Eq. (4), what the next suggestion maximises
-    feasibility: Array  # the probability that every outcome constraint is kept, one everywhere without them
+    feasibility: Array  # the probability that every outcome constraint is kept, NaN before each was measured
 
     def shaped(self, shape: tuple[int, ...], hidden: NDArray[np.bool_]) -> Layers:
         """As a grid, NaN where a point may not be evaluated."""

@@ -75,10 +75,12 @@ class ModelView(Moment):
         return found
 
     def feasibility(self, F: Array) -> Array:  # (m, p) -> (m,)
-        """The probability that every outcome constraint is kept."""
+        """The probability that every outcome constraint is kept; NaN while one of them was never measured."""
         goals = self.goals
-        if goals is None or not goals.bounded:
+        if goals is None or not goals.metrics.constraints:
             return np.ones(len(F))
+        if goals.unmeasured:
+            return np.full(len(F), np.nan)
         bounded = goals.constraints({name: goals.models[name].posterior for name in goals.bounded})
         result: Array = np.exp(np.minimum(sum(part.log_probability(F) for part in bounded), 0.0))
         return result

@@ -120,9 +120,9 @@ def _named_reasons(view: ModelView, i: int, place: int, *, is_best: bool) -> lis
     said = ", ".join(f"{printable(name)} {number(mean)} ± {std:.2g}" for name, (mean, std) in belief.items())
     what = "a point of the front" if view.metrics.several else "the optimum"
     reasons.append(f"the model predicts {said} there: {_likely(place)} of all to reach {what}")
-    if goals.bounded:
-        chance = math.exp(min(float(goals.log_feasibility()[i]), 0.0))
-        reasons.append(f"it keeps every outcome constraint with probability {chance:.2g}")
+    chances = goals.chances()
+    if chances is not None:
+        reasons.append(f"it keeps every outcome constraint with probability {chances[i]:.2g}")
     return reasons
 
 
