@@ -85,7 +85,7 @@ def _by_metric(goals: Goals, proposal: Proposal, F: Array) -> list[dict[str, Any
         said = {n: in_user_units(goals.models[n], m[i], s[i], sign(n)) for n, (m, s) in beliefs.items()}
         mean, std = said.get(objective, (None, None))
         chances = {name: float(logs[i]) for name, logs in kept.items()}
-        feasibility = math.exp(sum(chances.values())) if chances else None
+        feasibility = math.exp(sum(chances.values())) if chances and not goals.unmeasured else None
         decided = _decided(goals, proposal, F[i : i + 1], chances)
         expected = {"mean": mean, "std": std, "proxy": proxy, "metrics": said}
         out.append({**expected, "feasibility": feasibility, "decided_by": decided})
