@@ -517,7 +517,7 @@ def test_what_cannot_be_weighted_is_refused_by_name(model: Any, gp: GP) -> None:
         CreditWeightedAcquisitionFunction(base, UNIT, codomain="linear")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="t must be None or a whole number >= 0, got -1"):
         CreditWeightedAcquisitionFunction(base, UNIT, t=-1)
-    with pytest.raises(SettingError, match=r"candidates must be m x 3, got \(4, 1, 3\)"):
+    with pytest.raises(SettingError, match=r"candidates must be None or a tensor of m x 3, got \(4, 1, 3\)"):
         CreditWeightedAcquisitionFunction(base, UNIT, candidates=points(4, 1))
     X, Y = torch.tensor(gp.X), torch.tensor(gp.y)[:, None]
     with pytest.raises(UnsupportedError, match=r"settings\.field='smooth' needs a model with one kernel"):

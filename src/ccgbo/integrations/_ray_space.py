@@ -34,6 +34,7 @@ class Codec:
     space: Space
     paths: Mapping[str, tuple[str, ...]]  # where the value of each parameter sits in a configuration
     maps: Mapping[str, Maps]  # of parameters whose values differ
+    constants: Sequence[tuple[tuple[Any, ...], Any]] = ()  # what else a configuration has, and where
 
     def encode(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The point of a configuration, nested or with names joined by "/"; constants are left out."""
@@ -48,18 +49,23 @@ class Codec:
 
     def decode(self, params: Mapping[str, Any]) -> dict[str, Any]:
         config: dict[str, Any] = {}
+        for path, value in self.constants:
+            _put(config, path, value)
         for name, value in params.items():
-            *folders, last = self.paths[name]
-            here = config
-            for folder in folders:
-                here = here.setdefault(folder, {})
-            here[last] = self.maps[name][1](value) if name in self.maps else value
+            _put(config, self.paths[name], self.maps[name][1](value) if name in self.maps else value)
         return config
 
 
+def _put(config: dict[str, Any], path: Sequence[Any], value: Any) -> None:
+    *folders, last = path
+    for folder in folders:
+        config = config.setdefault(folder, {})
+    config[last] = value
+
+
 def convert_search_space(spec: Mapping[str, Any] | Space) -> Codec:
-    """A Ray search space (constants are passed over), or a space of ccgbo as it is."""
-    _, domains, grids = ([], [], []) if isinstance(spec, Space) else parse_spec_vars(dict(spec))
+    """A Ray search space with its constants, or a space of ccgbo as it is."""
+    rest, domains, grids = ([], [], []) if isinstance(spec, Space) else parse_spec_vars(dict(spec))
     if grids:
         raise UnsupportedError(f"grid_search is out of scope, got it for {_name(grids[0][0])!r}; use tune.choice.")
     if not domains:
@@ -74,7 +80,11 @@ def convert_search_space(spec: Mapping[str, Any] | Space) -> Codec:
         parameters[name], own = _convert(name, domain)
         if own is not None:
             maps[name] = own
-    return Codec(Space(parameters), {_name(path): tuple(path) for path, _ in domains}, maps)
+    ours = [(path, value) for path, value in rest if isinstance(value, Parameter)]
+    parameters |= {_name(path): value for path, value in ours}
+    constants = [(tuple(path), value) for path, value in rest if not isinstance(value, Parameter)]
+    paths = {_name(path): tuple(path) for path, _ in [*domains, *ours]}
+    return Codec(Space(parameters), paths, maps, constants)
 
 
 def _name(path: Sequence[Any]) -> str:

@@ -13,7 +13,7 @@ A study resumed from its storage with the same seed therefore continues as if it
     complete, value finite              the value
     complete, several values            one for each direction
     complete, with constraints          each as a metric of its own, to be at most zero
-    complete, value infinite            a failure
+    complete, value infinite            a failure; one of several, or beside constraints, stands for the worst
     pruned, with a reported value       what ``pruned=`` says, see _optuna_pruned.py
     pruned, without one; failed         a failure
     running                             a point under evaluation
@@ -35,7 +35,13 @@ import numpy as np
 
 from ccgbo.engine.options import SettingsOptions, check_keywords, refuse_goals
 from ccgbo.engine.settings import PRESETS, Settings, resolve
-from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
+from ccgbo.errors import (
+    MissingExtraError,
+    NoObservationsError,
+    SettingError,
+    SpaceExhaustedError,
+    UnsupportedError,
+)
 from ccgbo.records import Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import optional_whole_number
@@ -49,6 +55,7 @@ try:
     from optuna.trial import FrozenTrial, TrialState
 
     from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed, stored_fits
+    from ccgbo.integrations._optuna_metrics import directions
     from ccgbo.integrations._optuna_pruned import PRUNED, PrunedReading
     from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges
 except ImportError as error:
@@ -157,8 +164,11 @@ class CCGBOSampler(BaseSampler):
 
     def _tree(self, trials: Sequence[FrozenTrial], distributions: Distributions | None = None) -> Tree:
         """The search space, of the given parameters or of all that can be searched."""
-        if self._space is not None:
+        if self._space is not None and (distributions is None or distributions.keys() >= set(self._space)):
             return Tree.of(self._space)
+        if self._space is not None and self._space.constraints:  # a wrapper such as PartialFixedSampler took some out
+            out = sorted(set(self._space) - set(distributions or ()))
+            raise UnsupportedError(f"space must have no constraints where parameters are fixed elsewhere, got {out}.")
         return learn(trials, ranges(trials) if distributions is None else distributions)
 
     def _choose(self, study: Study, trial: FrozenTrial, tree: Tree) -> tuple[Trial | None, dict[str, Any] | None]:
@@ -209,6 +219,7 @@ class CCGBOSampler(BaseSampler):
     # -- before and after a trial
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        directions(study)  # refuses too many before anything is evaluated
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
 
