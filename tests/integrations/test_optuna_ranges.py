@@ -86,7 +86,9 @@ def test_a_grid_whose_lower_end_moves_by_whole_steps_stays_a_grid() -> None:
     x = [FloatDistribution(low, 0.9, step=0.1) for low in (0.1, 0.3, 0.1, 0.3)]
     trials = [create_trial(params={"x": 0.5}, distributions={"x": d}, value=1.0) for d in x]
     assert ranges(trials) == {"x": FloatDistribution(0.1, 0.9, step=0.1)}
-    trials[-1] = create_trial(params={"x": 0.45}, distributions={"x": FloatDistribution(0.25, 0.85, step=0.1)}, value=1.0)
+    trials[-1] = create_trial(
+        params={"x": 0.45}, distributions={"x": FloatDistribution(0.25, 0.85, step=0.1)}, value=1.0
+    )
     assert ranges(trials) == {}
 
 

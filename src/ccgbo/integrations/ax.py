@@ -41,8 +41,8 @@ try:
     from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
 
     from ccgbo.integrations._ax_goal import Goal, Measured
-    from ccgbo.integrations._infinite import Ends
     from ccgbo.integrations._ax_space import Codec, convert_search_space
+    from ccgbo.integrations._infinite import Ends
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.ax", "ax") from error
 
