@@ -311,7 +311,7 @@ def test_points_to_evaluate_come_first() -> None:
     points = [{"x": 1.0, "net": {"lr": 0.01}, "n": 1}, {"x": 2.0, "net/lr": 0.1, "n": 2}]
     search = searching(points_to_evaluate=points)
     configs = run(search, 3)
-    assert configs[:2] == [points[0], {"x": 2.0, "net": {"lr": 0.1}, "n": 2}]
+    assert configs[:2] == [points[0] | {"constant": 3}, {"x": 2.0, "net": {"lr": 0.1}, "n": 2, "constant": 3}]
     assert configs[2] not in configs[:2]
     assert [t.value is not None for t in search.optimizer.trials] == [True] * 3
 
@@ -394,7 +394,7 @@ def test_a_state_before_the_space_is_known_can_be_saved(tmp_path: Path) -> None:
     search = CCGBOSearch()
     search.restore(str(tmp_path / "state.pkl"))
     assert search.set_search_properties(None, None, SPACE)
-    assert run(search, 3) == run(searching(), 3)
+    assert [config | {"constant": 3} for config in run(search, 3)] == run(searching(), 3)
 
 
 def test_the_concurrency_limiter_holds_back_and_lets_go() -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ray.tune.search import sample
@@ -34,7 +34,7 @@ class Codec:
     space: Space
     paths: Mapping[str, tuple[str, ...]]  # where the value of each parameter sits in a configuration
     maps: Mapping[str, Maps]  # of parameters whose values differ
-    constants: Sequence[tuple[tuple[Any, ...], Any]] = ()  # what else a configuration has, and where
+    constants: Mapping[str, Any] = field(default_factory=dict)  # what else a configuration has, nested as it is there
 
     def encode(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The point of a configuration, nested or with names joined by "/"; constants are left out."""
@@ -48,19 +48,20 @@ class Codec:
         return params
 
     def decode(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        config: dict[str, Any] = {}
-        for path, value in self.constants:
-            _put(config, path, value)
+        config = _constants(self.constants)
         for name, value in params.items():
-            _put(config, self.paths[name], self.maps[name][1](value) if name in self.maps else value)
+            *folders, last = self.paths[name]
+            here = config
+            for folder in folders:
+                here = here.setdefault(folder, {})
+            here[last] = self.maps[name][1](value) if name in self.maps else value
         return config
 
 
-def _put(config: dict[str, Any], path: Sequence[Any], value: Any) -> None:
-    *folders, last = path
-    for folder in folders:
-        config = config.setdefault(folder, {})
-    config[last] = value
+def _constants(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not searched, in dicts of its own."""
+    kept = {name: value for name, value in spec.items() if not isinstance(value, sample.Domain | Parameter)}
+    return {name: _constants(value) if isinstance(value, Mapping) else value for name, value in kept.items()}
 
 
 def convert_search_space(spec: Mapping[str, Any] | Space) -> Codec:
@@ -82,9 +83,8 @@ def convert_search_space(spec: Mapping[str, Any] | Space) -> Codec:
             maps[name] = own
     ours = [(path, value) for path, value in rest if isinstance(value, Parameter)]
     parameters |= {_name(path): value for path, value in ours}
-    constants = [(tuple(path), value) for path, value in rest if not isinstance(value, Parameter)]
     paths = {_name(path): tuple(path) for path, _ in [*domains, *ours]}
-    return Codec(Space(parameters), paths, maps, constants)
+    return Codec(Space(parameters), paths, maps, _constants(spec))
 
 
 def _name(path: Sequence[Any]) -> str:

@@ -111,7 +111,7 @@ class CCGBOSearch(Searcher):
         self._mode = _agreed("mode", self._mode, mode)
         known = self._codec is not None
         if not known:
-            self._codec = replace(convert_search_space(config), constants=())  # Ray itself puts them in
+            self._codec = replace(convert_search_space(config), constants={})  # Ray itself puts them in
         self._set_up()
         return not known
 
