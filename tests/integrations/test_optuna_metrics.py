@@ -12,7 +12,7 @@ from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState, create_trial
 
 from ccgbo.errors import SettingError
-from ccgbo.integrations._infinite import ends_of, finite
+from ccgbo.infinite import ends_of, finite
 from ccgbo.integrations._optuna_metrics import infinite_ends, study_metrics
 from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome
 from ccgbo.integrations.optuna import CCGBOSampler

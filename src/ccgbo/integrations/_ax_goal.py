@@ -24,7 +24,7 @@ from ax.core.types import ComparisonOp
 from ax.utils.common.sympy import extract_metric_weights_from_objective_expr, parse_objective_expression
 
 from ccgbo.errors import SettingError, UnsupportedError
-from ccgbo.integrations._infinite import NO_ENDS, Ends, ends_of, finite
+from ccgbo.infinite import NO_ENDS, Ends, ends_of, finite
 from ccgbo.metrics import VALUE, Between, Direction, Metrics, metrics_of
 from ccgbo.outcomes import outcome_of
 

@@ -14,7 +14,7 @@ from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import goal_options
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.state import OptimizerState, iteration_of
-from ccgbo.integrations._infinite import NO_ENDS
+from ccgbo.infinite import NO_ENDS
 from ccgbo.integrations._optuna_metrics import infinite_ends, study_metrics
 from ccgbo.integrations._optuna_pruned import Complete, PrunedReading, check_reading
 from ccgbo.integrations._optuna_tree import Tree

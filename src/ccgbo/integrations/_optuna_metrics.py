@@ -2,7 +2,7 @@
 
 An objective is called "objective 0", "objective 1", ...; a constraint, which Optuna wants to be at most zero, has the
 key it was set under: ``trial.set_constraint("weight", ...)`` is "constraint weight". One direction without constraints
-has no names, and is modelled as ever. What is infinite stands for the worst or the best there is (_infinite.py).
+has no names, and is modelled as ever. What is infinite stands for the worst or the best there is (infinite.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from ccgbo.errors import SettingError
-from ccgbo.integrations._infinite import Ends, ends_of, finite
+from ccgbo.infinite import Ends, ends_of, finite
 from ccgbo.metrics import MOST_OBJECTIVES, VALUE, AtMost, Direction, Measurement, Metrics, metrics_of
 from ccgbo.text import printable
 

@@ -16,7 +16,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from ccgbo.errors import SpaceError
+from ccgbo.errors import SpaceError, UnsupportedError
 from ccgbo.space import Categorical, Float, Int, Parameter, Space
 from ccgbo.space.shorthand import from_optuna
 
@@ -91,6 +91,15 @@ class Tree:
 
     def _by_index(self, d: BaseDistribution) -> bool:
         return self.given is None and isinstance(d, CategoricalDistribution)
+
+
+def searches_all(space: Space, distributions: Distributions | None) -> bool:
+    """Whether all of a given space is searched: a wrapper such as PartialFixedSampler takes parameters out of it."""
+    fixed = set[str]() if distributions is None else set(space) - set(distributions)
+    if fixed and space.constraints:
+        said = f"space must have no constraints where parameters are fixed elsewhere, got {sorted(fixed)}."
+        raise UnsupportedError(said)
+    return not fixed
 
 
 # -- ranges

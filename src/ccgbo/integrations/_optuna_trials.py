@@ -9,7 +9,7 @@ from typing import Any
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from ccgbo.integrations._infinite import NO_ENDS, Ends
+from ccgbo.infinite import NO_ENDS, Ends
 from ccgbo.integrations._optuna_metrics import named_outcome
 from ccgbo.integrations._optuna_pruned import Complete, PrunedReading
 from ccgbo.metrics import Metrics

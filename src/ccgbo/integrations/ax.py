@@ -5,7 +5,7 @@ The experiment is the only memory: whenever it has new outcomes, the engine is b
     trial in Ax                              what the engine is told
     completed or stopped early, with data    its metrics, each with the variance sem^2 where it is known
       ... of which some are missing or NaN   the others: objectives and constraints have a model each
-      ... of which some are infinite         the worst or best there is, or a bound that is broken (_infinite.py)
+      ... of which some are infinite         the worst or best there is, or a bound that is broken (infinite.py)
     failed, or no metric that is finite      a failure: a place to avoid
     pending as Ax sees it (abandoned, too)   a point under evaluation
     out of the search space                  nothing
@@ -40,9 +40,9 @@ try:
     from ax.storage.json_store.decoder import object_from_json
     from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
 
+    from ccgbo.infinite import Ends
     from ccgbo.integrations._ax_goal import Goal, Measured
     from ccgbo.integrations._ax_space import Codec, convert_search_space
-    from ccgbo.integrations._infinite import Ends
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.ax", "ax") from error
 

@@ -35,13 +35,7 @@ import numpy as np
 
 from ccgbo.engine.options import SettingsOptions, check_keywords, refuse_goals
 from ccgbo.engine.settings import PRESETS, Settings, resolve
-from ccgbo.errors import (
-    MissingExtraError,
-    NoObservationsError,
-    SettingError,
-    SpaceExhaustedError,
-    UnsupportedError,
-)
+from ccgbo.errors import MissingExtraError, NoObservationsError, SettingError, SpaceExhaustedError
 from ccgbo.records import Trial
 from ccgbo.space import Space, as_space
 from ccgbo.validation import optional_whole_number
@@ -57,7 +51,7 @@ try:
     from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed, stored_fits
     from ccgbo.integrations._optuna_metrics import directions
     from ccgbo.integrations._optuna_pruned import PRUNED, PrunedReading
-    from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges
+    from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges, searches_all
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
 
@@ -164,11 +158,8 @@ class CCGBOSampler(BaseSampler):
 
     def _tree(self, trials: Sequence[FrozenTrial], distributions: Distributions | None = None) -> Tree:
         """The search space, of the given parameters or of all that can be searched."""
-        if self._space is not None and (distributions is None or distributions.keys() >= set(self._space)):
+        if self._space is not None and searches_all(self._space, distributions):
             return Tree.of(self._space)
-        if self._space is not None and self._space.constraints:  # a wrapper such as PartialFixedSampler took some out
-            out = sorted(set(self._space) - set(distributions or ()))
-            raise UnsupportedError(f"space must have no constraints where parameters are fixed elsewhere, got {out}.")
         return learn(trials, ranges(trials) if distributions is None else distributions)
 
     def _choose(self, study: Study, trial: FrozenTrial, tree: Tree) -> tuple[Trial | None, dict[str, Any] | None]:
