@@ -224,9 +224,8 @@ class CCGBOSampler(BaseSampler):
             return
         done = copy.copy(trial)  # the storage still has it as running
         done.state, done.values = state, values
-        credits = self._credits(
-            study, [done if t.number == done.number else t for t in study.get_trials(deepcopy=False)]
-        )
+        trials = [done if t.number == done.number else t for t in study.get_trials(deepcopy=False)]
+        credits = self._credits(study, trials)
         if trial.number in credits:
             self._annotate(study, trial, CREDIT, credits[trial.number])
             _set_study_attr(study, CREDITS, {str(number): round(credit, 4) for number, credit in credits.items()})
