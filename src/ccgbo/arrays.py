@@ -1,4 +1,4 @@
-"""Array types that every module names alike."""
+"""Array types that every module names alike, and how large a number in them may become."""
 
 from __future__ import annotations
 
@@ -7,5 +7,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+LARGEST = 1.7e308  # what is computed is cut off here: near the largest float, with room for a rounding
 
-__all__ = ["Array", "Index"]
+__all__ = ["LARGEST", "Array", "Index"]

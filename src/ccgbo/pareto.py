@@ -21,9 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.arrays import Array
+from ccgbo.arrays import LARGEST, Array
 
-LARGEST = float(np.finfo(float).max)
 BLOCK = 2**22  # comparisons that are held at once
 MANY = 32  # points, beyond which the best few are compared with all others first
 

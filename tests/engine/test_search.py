@@ -68,13 +68,14 @@ class Needle:
         return np.maximum(sharp, hill), np.where(on_needle, -2e6 * (F - self.top), -2.0 * F)
 
 
-def test_a_search_starts_also_where_it_is_told_to(rng: np.random.Generator) -> None:
+def test_a_search_starts_from_its_first_candidates_in_any_case_if_it_is_told_to(rng: np.random.Generator) -> None:
     space, needle = Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}), Needle()
-    U = space.sample(64, rng)
+    U = np.concatenate([needle.top[None, :] + 1.65e-3, space.sample(64, rng)])
+    assert (needle(U) > needle(U)[0]).sum() > SETTINGS.n_starts  # low on the needle: not among the best
     excluded, unit = Excluded(np.empty((0, 2)), space), np.full(2, 0.5)
     args: Any = (needle, space, U, needle(U), SETTINGS, excluded)
     assert optimize_acquisition(*args, unit=unit, rng=rng) == pytest.approx([0.0, 0.0], abs=1e-3)
-    found = optimize_acquisition(*args, unit=unit, rng=rng, also=needle.top[None, :] + 1e-3)
+    found = optimize_acquisition(*args, unit=unit, rng=rng, surely=1)
     assert found == pytest.approx(needle.top, abs=1e-6)
 
 

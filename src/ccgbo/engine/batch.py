@@ -25,10 +25,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.acquisition import Codomain, as_schedule, trades_mean
+from ccgbo.acquisition import Codomain, as_schedule
 from ccgbo.arrays import Array
 from ccgbo.engine.candidates import SMALL_GRID, local_candidates
-from ccgbo.engine.proposal import Proposal, aim_of, choose, prepare, propose
+from ccgbo.engine.proposal import Proposal, aim_of, choose, is_gated, pays_with_mean, prepare, propose
 from ccgbo.engine.search import gradient_ascent, refine_best
 from ccgbo.engine.step import State
 from ccgbo.surrogate.base import JointPosterior, Posterior
@@ -65,13 +65,11 @@ def _single(proposal: Proposal) -> tuple[Proposal, Array]:
 
 def _gated(state: State, proposal: Proposal) -> Proposal:
     """The proposal, without credit where the gate of ``choose`` takes it away: asked of the best candidate here."""
-    gated = state.settings.credit.credit_when == "base_mean_below_incumbent" and trades_mean(proposal.acquisition)
-    if not gated or proposal.credit is None:
+    if not is_gated(state, proposal):
         return proposal
     plain = proposal.without_credit()
     best = int(np.where(np.isfinite(plain.values), plain.values, -np.inf).argmax())
-    mean = state.model.posterior.predict(plain.F[best : best + 1])[0][0]
-    return plain if mean >= aim_of(state).incumbent() else proposal
+    return proposal if pays_with_mean(state, plain.F[best : best + 1]) else plain
 
 
 def choose_many(state: State, proposal: Proposal, size: int, rng: np.random.Generator) -> Array:  # (r, d), r <= size

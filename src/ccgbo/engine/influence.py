@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.arrays import Array
+from ccgbo.arrays import LARGEST, Array
 from ccgbo.credit.influence import Found, Pool, Worlds, find_optima
 from ccgbo.credit.shapley import sampled_orders, shapley
 from ccgbo.engine.candidates import SMALL_GRID, global_candidates, local_candidates
@@ -34,7 +34,6 @@ from ccgbo.metrics import VALUE
 from ccgbo.records import Trial
 from ccgbo.space import Categorical, Space
 from ccgbo.surrogate.base import DeletablePosterior, Deletions, Rows
-from ccgbo.surrogate.outcome_transform import LARGEST
 from ccgbo.validation import shown
 
 N_GLOBAL = 256  # candidates over the whole space; each maximum climbs from the best of them

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccgbo.arrays import Array
+from ccgbo.arrays import LARGEST, Array
 from ccgbo.engine import noise as known_noise
 from ccgbo.engine.history import Data
 from ccgbo.engine.rows import NearOptimum, RowRule, around_best
@@ -33,7 +33,7 @@ from ccgbo.surrogate.forest import Forest
 from ccgbo.surrogate.gp.fit import fit, hyper_of
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP
-from ccgbo.surrogate.outcome_transform import LARGEST, Outcome, fit_outcome
+from ccgbo.surrogate.outcome_transform import Outcome, fit_outcome
 from ccgbo.tuning import EngineTuning
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit

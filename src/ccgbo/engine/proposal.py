@@ -118,13 +118,23 @@ def choose(state: State, proposal: Proposal, rng: np.random.Generator) -> Propos
     middle = _middle(state, proposal) if is_due(state) else None
     if middle is not None:
         return replace(proposal, chosen=middle, recombines=True)
-    gated = state.settings.credit.credit_when == "base_mean_below_incumbent" and trades_mean(proposal.acquisition)
-    if gated and proposal.credit is not None:
+    if is_gated(state, proposal):
         plain = proposal.without_credit()
         u = _search(state, plain, rng)
-        if state.model.posterior.predict(state.space.features(u[None, :]))[0][0] >= aim_of(state).incumbent():
+        if not pays_with_mean(state, state.space.features(u[None, :])):
             return replace(plain, chosen=u)
     return replace(proposal, chosen=_search(state, proposal, rng))
+
+
+def is_gated(state: State, proposal: Proposal) -> bool:
+    """Whether credit acts only where the choice without it would pay with the mean."""
+    rule = state.settings.credit.credit_when == "base_mean_below_incumbent"
+    return rule and proposal.credit is not None and trades_mean(proposal.acquisition)
+
+
+def pays_with_mean(state: State, f: Array) -> bool:  # (1, p)
+    """Whether a point has a smaller mean than the best observation."""
+    return not state.model.posterior.predict(f)[0][0] >= aim_of(state).incumbent()
 
 
 def _middle(state: State, proposal: Proposal) -> Array | None:  # (d,)
@@ -143,7 +153,7 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
     ahead = aim.ahead()
     if len(ahead):
         more = np.concatenate([ahead, local_candidates(space, ahead, N_CLOSE, rng, CLOSE)])
-        U, values = np.concatenate([U, more]), np.concatenate([values, proposal.weighted(space.features(more))])
+        U, values = np.concatenate([more, U]), np.concatenate([proposal.weighted(space.features(more)), values])
     return optimize_acquisition(
         proposal.weighted,
         space,
@@ -153,7 +163,7 @@ def _search(state: State, proposal: Proposal, rng: np.random.Generator) -> Array
         state.excluded,
         unit=aim.unit(),
         rng=rng,
-        also=ahead,
+        surely=len(ahead),
     )
 
 

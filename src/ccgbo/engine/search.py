@@ -94,13 +94,13 @@ def optimize_acquisition(
     *,
     unit: Array,  # (p,) distance that counts as one along each column
     rng: np.random.Generator,
-    also: Array | None = None,  # (k, d) points that the search starts from in any case
+    surely: int = 0,  # the search starts from so many of the first candidates in any case
 ) -> Array:  # (d,)
     """The best point found that is not excluded."""
     values = _finite(values)
     order = np.argsort(-values, kind="stable")
     if tuning.n_starts > 0 and not space.grid_size_at_most(SMALL_GRID):
-        refined, refined_values = refine_best(acquisition, space, U, values, tuning, unit=unit, rng=rng, also=also)
+        refined, refined_values = refine_best(acquisition, space, U, values, tuning, unit=unit, rng=rng, surely=surely)
         U, values = np.concatenate([refined, U]), np.concatenate([refined_values, values])
         order = np.argsort(-values, kind="stable")
     for allowed in (excluded.keeps_distance, excluded.is_new):
@@ -120,16 +120,13 @@ def refine_best(
     *,
     unit: Array,
     rng: np.random.Generator,
-    also: Array | None = None,  # (k, d)
-) -> tuple[Array, Array]:  # (n_starts + k, d), (n_starts + k,)
-    """The best candidates and the points ``also``, each moved to a local maximum of the acquisition."""
+    surely: int = 0,
+) -> tuple[Array, Array]:  # (k, d), (k,), n_starts <= k <= n_starts + surely
+    """The best candidates and the first ``surely`` ones, each moved to a local maximum of the acquisition."""
     order = np.argsort(-values, kind="stable")
     best, good = order[: tuning.n_starts], U[order[:SOME_CHOICES]]
-    starts, at_starts = U[best], values[best]
-    if also is not None and len(also):
-        starts = np.concatenate([starts, also])
-        at_starts = np.concatenate([at_starts, _finite(acquisition(space.features(also)))])
-    return _refine(acquisition, space, starts, at_starts, good, tuning, unit, rng)
+    starts = np.concatenate([best, np.setdiff1d(np.arange(surely), best)])
+    return _refine(acquisition, space, U[starts], values[starts], good, tuning, unit, rng)
 
 
 def _finite(values: Array) -> Array:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ccgbo.arrays import Array
+from ccgbo.arrays import LARGEST, Array
 from ccgbo.diagnosis import Gain
 from ccgbo.engine.candidates import global_candidates, local_candidates
 from ccgbo.engine.search import movable
@@ -32,7 +32,6 @@ from ccgbo.engine.step import State, most
 from ccgbo.errors import InfeasibleSpaceError
 from ccgbo.surrogate.base import JointPosterior, Paths
 from ccgbo.surrogate.optima import maximise_paths
-from ccgbo.surrogate.outcome_transform import LARGEST
 
 N_PATHS = 64
 N_GLOBAL, N_LOCAL, N_BEST = 192, 96, 12  # points over the space, around the best observations, and these themselves

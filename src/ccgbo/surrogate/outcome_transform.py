@@ -12,11 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ccgbo.arrays import Array
+from ccgbo.arrays import LARGEST, Array
 from ccgbo.errors import SettingError
 
 LARGEST_SCORE = 1e100  # scales from the center, beyond which values are not told apart
-LARGEST = 1.7e308
 SMALLEST = 1e-300  # scale: values closer together than this count as equal
 
 
