@@ -10,7 +10,8 @@ import ccgbo
 ROOT = Path(ccgbo.__file__).parent
 ORDER = [
     "arrays", "errors", "field_docs", "validation", "keywords", "versions", "text", "markup", "files", "log",
-    "plotting", "frames", "explanation", "influence", "diagnosis", "pareto", "metrics", "records", "metric_change",
+    "plotting", "frames", "explanation", "influence", "diagnosis", "pareto", "metrics", "infinite", "records",
+    "metric_change",
     "result", "space", "outcomes", "revisions", "tuning", "surrogate", "credit", "acquisition", "engine", "storage",
     "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip

@@ -158,6 +158,28 @@ def test_a_metric_that_is_nan_is_not_measured_and_the_others_count() -> None:
     assert none.reason == "cost was nan, gain was nan, impurity was nan"
 
 
+def test_an_arm_that_lacks_a_metric_is_known_and_not_also_pending() -> None:
+    node = CCGBOGenerationNode(seed=0, n_initial=2)
+    client = client_with(node, **TWO)
+    told(node, client, [{"cost": 1.0, "impurity": 0.1}, {"cost": 2.0, "gain": 1.0, "impurity": 0.1}])
+    client.get_next_trials(max_trials=1)
+    evaluated = [t.params for t in node.optimizer.trials if t.state == "complete"]
+    assert len(evaluated) == 2
+    assert all(t.params not in evaluated for t in node.optimizer.pending)
+
+
+def test_a_metric_that_is_infinite_is_bad_and_not_missing() -> None:
+    node = CCGBOGenerationNode(seed=0, n_initial=4)
+    rows = [
+        {"cost": 1.0, "gain": 3.0, "impurity": 0.1},
+        {"cost": 2.0, "gain": 4.0, "impurity": math.inf},
+        {"cost": math.inf, "gain": (-math.inf, 0.1), "impurity": 0.2},
+    ]
+    _, broken, worst = told(node, client_with(node, **TWO), rows)
+    assert broken.values == {"cost": 2.0, "gain": 4.0, "impurity": 0.9}  # as far beyond 0.5 as any lies from it
+    assert worst.values == {"cost": 2.0, "gain": 3.0, "impurity": 0.2}
+
+
 # -- through the client
 
 

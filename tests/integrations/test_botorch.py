@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import re
 import runpy
 import sys
 import warnings
@@ -517,8 +519,12 @@ def test_what_cannot_be_weighted_is_refused_by_name(model: Any, gp: GP) -> None:
         CreditWeightedAcquisitionFunction(base, UNIT, codomain="linear")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="t must be None or a whole number >= 0, got -1"):
         CreditWeightedAcquisitionFunction(base, UNIT, t=-1)
-    with pytest.raises(SettingError, match=r"candidates must be m x 3, got \(4, 1, 3\)"):
+    with pytest.raises(SettingError, match=r"candidates must be None or a tensor of m x 3, got \(4, 1, 3\)"):
         CreditWeightedAcquisitionFunction(base, UNIT, candidates=points(4, 1))
+    with pytest.raises(SettingError, match=r"candidates must be None or a tensor of m x 3, got \[1\]"):
+        CreditWeightedAcquisitionFunction(base, UNIT, candidates=[1])  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="seed must be None or a whole number >= 0, got 'a'"):
+        CreditWeightedAcquisitionFunction(base, UNIT, seed="a")  # type: ignore[arg-type]
     X, Y = torch.tensor(gp.X), torch.tensor(gp.y)[:, None]
     with pytest.raises(UnsupportedError, match=r"settings\.field='smooth' needs a model with one kernel"):
         CreditWeightedAcquisitionFunction(logei.qLogExpectedImprovement(ensemble(X, Y), 1.0), UNIT, settings=SMOOTH)
@@ -607,15 +613,26 @@ def test_models_that_the_core_cannot_express_are_refused() -> None:
         (SingleTaskGP(X, Y, covar_module=LinearKernel()), "RBF kernel, got LinearKernel"),
         (SingleTaskGP(X, Y, covar_module=MaternKernel(nu=0.5)), "RBF kernel, got MaternKernel"),
         (SingleTaskGP(X, torch.cat([Y, Y], dim=-1)), "one output, got SingleTaskGP"),
+        (ModelListGP(SingleTaskGP(X, Y)), "model must be a SingleTaskGP, got ModelListGP"),
         (SingleTaskGP(X, Y, input_transform=Warp(d=3, indices=[0])), "None or Normalize, got Warp"),
         (SingleTaskGP(X, Y.exp(), outcome_transform=Log()), "None or Standardize, got Log"),
     ]
     for model, message in cases:
         with pytest.raises(UnsupportedError, match=message):
             from_botorch(model)
+    with pytest.raises(SettingError, match="gp must be a GP, got None"):
+        to_botorch(None)  # type: ignore[arg-type]
 
 
 # -- what is printed
+
+
+def test_the_page_names_every_argument_and_no_other() -> None:
+    page = (ROOT / "docs/integrations/botorch.md").read_text()
+    table = page.split("## Arguments")[1].split("## ")[0]
+    named = re.findall(r"^\| `(\w+)`", table, flags=re.MULTILINE)
+    taken = list(inspect.signature(CreditWeightedAcquisitionFunction).parameters)
+    assert sorted(named) == sorted(taken)
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ with warnings.catch_warnings():
     from botorch.acquisition.objective import LinearMCObjective
     from botorch.models import ModelListGP, SingleTaskGP
     from botorch.models.multitask import KroneckerMultiTaskGP
+    from botorch.models.transforms import Normalize
     from botorch.optim import optimize_acqf
     from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning
 
@@ -202,6 +203,16 @@ def test_a_model_in_single_precision_keeps_its_precision() -> None:
         acqf = credited(base)
         assert acqf(points(4, 1).float()).dtype == torch.float32
     assert acqf.scores.informative
+
+
+@pytest.mark.filterwarnings("ignore:.*not contained to the unit cube")
+def test_several_outputs_behind_an_input_transform_have_the_credits_of_the_same_without() -> None:
+    bounds = torch.stack([torch.zeros(3), torch.full((3,), 1.0)]).double()
+    plain, moved = pair(), pair(input_transform=Normalize(3, bounds=bounds))
+    moved.load_state_dict(plain.state_dict(), strict=False)
+    assert torch.equal(credited(ehvi(moved)).credit, credited(ehvi(plain)).credit)
+    base = constrained(moved)
+    assert torch.equal(credited(base).credit, credited(constrained(plain)).credit)
 
 
 def test_minimising_under_a_constraint_mirrors_maximising() -> None:

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 import optuna
 import pytest
+from optuna.distributions import FloatDistribution
+from optuna.trial import create_trial
 
+import ccgbo
+from ccgbo.errors import UnsupportedError
+from ccgbo.integrations._optuna_tree import ranges
 from ccgbo.integrations.optuna import CCGBOSampler
 
 pytestmark = pytest.mark.heavy
@@ -60,6 +65,31 @@ def test_a_sampler_with_a_fixed_parameter_searches_the_others() -> None:
     study.optimize(bowl, n_trials=18)
     assert {t.params["x"] for t in study.trials} == {0.1}
     assert abs(study.best_params["y"] - 0.7) < 0.01
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_a_given_space_of_which_a_parameter_is_fixed_is_searched_in_the_others() -> None:
+    def sampler(**options: object) -> optuna.samplers.BaseSampler:
+        space = ccgbo.Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}, **options)  # type: ignore[arg-type]
+        return optuna.samplers.PartialFixedSampler({"x": 0.1}, CCGBOSampler(seed=0, space=space))
+
+    study = optuna.create_study(sampler=sampler())
+    study.optimize(bowl, n_trials=18)
+    assert {t.params["x"] for t in study.trials} == {0.1}
+    assert abs(study.best_params["y"] - 0.7) < 0.01
+    bound = optuna.create_study(sampler=sampler(constraints=[ccgbo.LinearConstraint({"x": 1.0, "y": 1.0}, upper=0.8)]))
+    with pytest.raises(UnsupportedError, match=r"space must have no constraints .* fixed elsewhere, got \['x'\]"):
+        bound.optimize(bowl, n_trials=1)
+
+
+def test_a_grid_whose_lower_end_moves_by_whole_steps_stays_a_grid() -> None:
+    x = [FloatDistribution(low, 0.9, step=0.1) for low in (0.1, 0.3, 0.1, 0.3)]
+    trials = [create_trial(params={"x": 0.5}, distributions={"x": d}, value=1.0) for d in x]
+    assert ranges(trials) == {"x": FloatDistribution(0.1, 0.9, step=0.1)}
+    trials[-1] = create_trial(
+        params={"x": 0.45}, distributions={"x": FloatDistribution(0.25, 0.85, step=0.1)}, value=1.0
+    )
+    assert ranges(trials) == {}
 
 
 def test_threads_reach_what_one_thread_reaches() -> None:

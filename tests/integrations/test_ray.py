@@ -116,7 +116,7 @@ def test_nested_and_joined_names_are_the_same_point() -> None:
     codec = convert_search_space(SPACE)
     nested = {"x": 0.0, "net": {"lr": 0.1, "constant": 2}, "n": 2, "constant": 3}
     assert codec.encode(nested) == codec.encode({"x": 0.0, "net/lr": 0.1, "n": 2}) == {"x": 0.0, "net/lr": 0.1, "n": 2}
-    assert codec.decode(codec.encode(nested)) == {"x": 0.0, "net": {"lr": 0.1}, "n": 2}
+    assert codec.decode(codec.encode(nested)) == {"x": 0.0, "net": {"lr": 0.1}, "n": 2, "constant": 3}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,21 @@ def test_nested_and_joined_names_are_the_same_point() -> None:
 def test_spaces_that_cannot_be_searched_are_refused_by_name(spec: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         convert_search_space(spec)
+
+
+def test_constants_of_a_space_given_to_the_search_are_in_every_configuration() -> None:
+    assert searching().suggest("a")["constant"] == 3
+    search = CCGBOSearch({"a": {"x": tune.uniform(0.0, 1.0), "k": [1, 2]}}, metric="loss", mode="min", seed=0)
+    assert search.suggest("a")["a"]["k"] == [1, 2]
+    from_tuner = CCGBOSearch(seed=0)
+    from_tuner.set_search_properties("loss", "min", SPACE)
+    assert "constant" not in from_tuner.suggest("a")  # Ray puts its own in
+
+
+def test_parameters_of_ray_and_of_the_core_may_stand_side_by_side() -> None:
+    codec = convert_search_space({"x": tune.uniform(0.0, 1.0), "net": {"n": Int(1, 5)}})
+    assert dict(codec.space) == {"x": Float(0.0, 1.0), "net/n": Int(1, 5)}
+    assert codec.decode({"x": 0.5, "net/n": 2}) == {"x": 0.5, "net": {"n": 2}}
 
 
 def test_a_text_beside_parameters_of_the_core_is_a_constant() -> None:
@@ -179,7 +194,7 @@ def test_the_tuner_brings_space_metric_and_mode() -> None:
     with pytest.raises(SettingError, match="space and mode must be given"):
         search.suggest("a")
     assert search.set_search_properties("loss", "min", SPACE)
-    assert run(search, 3) == run(searching(), 3)
+    assert [config | {"constant": 3} for config in run(search, 3)] == run(searching(), 3)
     assert not search.set_search_properties("loss", "min", SPACE)
 
 
@@ -187,6 +202,15 @@ def test_a_space_given_first_still_takes_metric_and_mode_from_the_tuner() -> Non
     search = CCGBOSearch(SPACE, seed=0)
     assert not search.set_search_properties("loss", "min", {"constant": 1})
     assert run(search, 3) == run(searching(), 3)
+
+
+def test_a_tuner_that_contradicts_the_search_is_refused() -> None:
+    search = searching()
+    assert search.set_search_properties("loss", "min", {}) is False
+    with pytest.raises(SettingError, match="mode must be the same for CCGBOSearch and for Tuner, got 'min' and 'max'"):
+        search.set_search_properties("loss", "max", {})
+    with pytest.raises(SettingError, match=r"metric must be the same .*, got 'loss' and 'accuracy'"):
+        search.set_search_properties("accuracy", "min", {})
 
 
 def test_without_a_metric_the_anonymous_one_is_read() -> None:
@@ -287,7 +311,7 @@ def test_points_to_evaluate_come_first() -> None:
     points = [{"x": 1.0, "net": {"lr": 0.01}, "n": 1}, {"x": 2.0, "net/lr": 0.1, "n": 2}]
     search = searching(points_to_evaluate=points)
     configs = run(search, 3)
-    assert configs[:2] == [points[0], {"x": 2.0, "net": {"lr": 0.1}, "n": 2}]
+    assert configs[:2] == [points[0] | {"constant": 3}, {"x": 2.0, "net": {"lr": 0.1}, "n": 2, "constant": 3}]
     assert configs[2] not in configs[:2]
     assert [t.value is not None for t in search.optimizer.trials] == [True] * 3
 
@@ -325,6 +349,11 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         CCGBOSearch(SPACE, metric="loss", mode="lowest")
     with pytest.raises(SettingError, match="must have one length, got 1 and 0"):
         searching(evaluated_rewards=[1.0])
+    with pytest.raises(SettingError, match=r"points_to_evaluate must be a list of configurations, got \{'x': 1.0\}"):
+        searching(points_to_evaluate={"x": 1.0})
+    for early in (CCGBOSearch().credits, lambda: CCGBOSearch().on_trial_complete("a", {"loss": 1.0})):
+        with pytest.raises(SettingError, match="space and mode must be given"):
+            early()
     with pytest.raises(ParamsError, match="must have a value for 'n'"):
         searching(points_to_evaluate=[{"x": 1.0, "net/lr": 0.1}])
     for wrong, message in (
@@ -365,7 +394,7 @@ def test_a_state_before_the_space_is_known_can_be_saved(tmp_path: Path) -> None:
     search = CCGBOSearch()
     search.restore(str(tmp_path / "state.pkl"))
     assert search.set_search_properties(None, None, SPACE)
-    assert run(search, 3) == run(searching(), 3)
+    assert [config | {"constant": 3} for config in run(search, 3)] == run(searching(), 3)
 
 
 def test_the_concurrency_limiter_holds_back_and_lets_go() -> None:

@@ -318,6 +318,7 @@ def test_a_small_grid_is_searched_once_and_the_rest_of_n_iter_is_named_in_a_warn
         ({"space": {"C": "rbf"}}, r"param_distributions\['C'\] must be a non-empty list or a distribution, got 'rbf'"),
         ({"space": {"C": []}}, r"param_distributions\['C'\] must be a non-empty list or a distribution, got \[\]"),
         ({"preset": "fast"}, "preset must be one of"),
+        ({"settings": 3}, "settings must be None or a dict of fields of Settings, got 3"),
         ({"scoring": ["accuracy", "f1_macro"], "refit": False}, "refit must name the metric to search by"),
     ],
 )
@@ -332,6 +333,8 @@ def test_settings_and_the_size_of_the_initial_design_reach_the_engine() -> None:
     assert [t.origin for t in search.optimizer_.trials] == ["design"] * 4 + ["model"] * 5
     assert search.optimizer_.settings.credit.strength == 0.0
     assert [t.origin for t in fitted().optimizer_.trials].count("design") == 3  # a third of n_iter
+    asked = fitted(settings={"n_initial": 5})
+    assert [t.origin for t in asked.optimizer_.trials].count("design") == 5
 
 
 # -- callbacks

@@ -138,3 +138,57 @@ def test_keys_that_would_be_one_name_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ccgbo.UnsupportedError, match=r"the constraints of trial 0 .* would mix"):
         metrics_of_optuna(old)
+
+
+def taken_in(old: Any, folder: Path) -> Any:
+    metrics = metrics_of_optuna(old)
+    goals: Any = {"objectives": metrics.objectives, "outcome_constraints": metrics.constraints}
+    study = ccgbo.Study(
+        folder / "new.db", space_of_optuna(old), **({"direction": metrics.direction} if metrics.plain else goals)
+    )
+    with study:
+        import_optuna(study, old)
+        return study.trials
+
+
+def test_a_constraint_that_is_called_as_an_objective_is_does_not_take_its_place(tmp_path: Path) -> None:
+    def objective(trial: Any) -> tuple[float, float]:
+        x: float = trial.suggest_float("x", 0.0, 1.0)
+        trial.set_constraint("loss", x - 0.5)
+        return x + 10.0, 1.0 - x
+
+    old = optuna.create_study(directions=["minimize", "minimize"])
+    old.set_metric_names(["loss", "a=b"])
+    old.optimize(objective, n_trials=3)
+    for mine, theirs in zip(taken_in(old, tmp_path), old.trials, strict=True):
+        assert mine.values == {
+            "loss": theirs.values[0],
+            "a_b": theirs.values[1],
+            "constraint_loss": theirs.constraints["loss"],
+        }
+
+
+@pytest.mark.parametrize("n_objectives", [1, 2])
+def test_parameters_that_are_called_as_our_columns_are_keep_their_values(tmp_path: Path, n_objectives: int) -> None:
+    names = ("params", "metrics", "value", "value_0", "id", "state", "error")
+    old = optuna.create_study(directions=["minimize"] * n_objectives)
+    old.optimize(lambda trial: [sum(trial.suggest_float(n, 0.0, 1.0) for n in names)] * n_objectives, n_trials=3)
+    trials = taken_in(old, tmp_path)
+    assert [t.params for t in trials] == [t.params for t in old.trials]
+    told = [[t.value] if n_objectives == 1 else list(t.values.values()) for t in trials]
+    assert told == [t.values for t in old.trials]
+
+
+def test_a_trial_that_failed_before_it_had_all_its_parameters_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    def objective(trial: Any) -> float:
+        x: float = trial.suggest_float("x", 0.0, 1.0)
+        if trial.number == 1:
+            raise ValueError("too early")
+        y: float = trial.suggest_float("y", 0.0, 1.0)
+        if trial.number == 2:
+            raise ValueError("with a place")
+        return x + y
+
+    old = optuna.create_study()
+    old.optimize(objective, n_trials=4, catch=(ValueError,))
+    assert [t.state for t in taken_in(old, tmp_path)] == ["complete", "failed", "complete"]

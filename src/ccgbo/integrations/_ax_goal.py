@@ -24,6 +24,7 @@ from ax.core.types import ComparisonOp
 from ax.utils.common.sympy import extract_metric_weights_from_objective_expr, parse_objective_expression
 
 from ccgbo.errors import SettingError, UnsupportedError
+from ccgbo.infinite import NO_ENDS, Ends, ends_of, finite
 from ccgbo.metrics import VALUE, Between, Direction, Metrics, metrics_of
 from ccgbo.outcomes import outcome_of
 
@@ -64,20 +65,31 @@ class Goal:
         )
         return cls(metrics, sums)
 
-    def outcome(self, measured: Measured) -> dict[str, Any] | None:
+    def ends(self, arms: Iterable[Measured]) -> Ends:
+        """What stands for infinite values of named metrics, by the data of all arms."""
+        if self.metrics.plain:
+            return NO_ENDS
+        return ends_of([{name: told[0] for name, told in self._told(arm).items()} for arm in arms], self.metrics)
+
+    def outcome(self, measured: Measured, ends: Ends = NO_ENDS) -> dict[str, Any] | None:
         """The fields of a trial with these data; None where they say nothing of any metric."""
-        known = {name: weights for name, weights in self.weights.items() if set(weights) <= set(measured)}
-        told = {name: _sum(weights, measured) for name, weights in known.items()}
+        told: dict[str, Any] = {}
+        for name, (value, error) in self._told(measured).items():
+            usual = math.isfinite(error) and math.isfinite(value)
+            told[name] = (value, error) if usual else finite(name, value, ends)
         if not told:
             return None
         return outcome_of(told[VALUE] if self.metrics.plain else told, metrics=self.metrics)
 
+    def _told(self, measured: Measured) -> dict[str, tuple[float, float]]:
+        known = {name: weights for name, weights in self.weights.items() if set(weights) <= set(measured)}
+        return {name: _sum(weights, measured) for name, weights in known.items()}
 
-def _sum(weights: Weights, measured: Measured) -> float | tuple[float, float]:
-    """A weighted sum, with its standard error where that is known."""
+
+def _sum(weights: Weights, measured: Measured) -> tuple[float, float]:
+    """A weighted sum and its standard error, NaN where that is not known."""
     value = sum(w * measured[name][0] for name, w in weights.items())
-    error = math.sqrt(sum((w * measured[name][1]) ** 2 for name, w in weights.items()))
-    return (value, error) if math.isfinite(error) else value
+    return value, math.sqrt(sum((w * measured[name][1]) ** 2 for name, w in weights.items()))
 
 
 def _objectives(objective: Objective) -> list[dict[str, float]]:

@@ -31,6 +31,7 @@ from ccgbo.surrogate.gp.cross import Hyper
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.surrogate.gp.trend import LINEAR, SQUARE
+from ccgbo.validation import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ def to_botorch(gp: GP) -> SingleTaskGP:
     One noise level for all observations becomes a Gaussian likelihood, several become known variances. A categorical
     has one column for each choice, with sqrt(1/2) in the choice's own.
     """
+    check("gp", gp, GP)
     layout, lengthscales = gp.sites.metric.layout, gp.sites.metric.embedded_unit
     if len(layout.many):
         raise UnsupportedError(
@@ -103,6 +105,8 @@ def from_botorch(model: SingleTaskGP) -> CoreModel:
     Gaussian or fixed-noise likelihood, ``Normalize`` on the inputs, ``Standardize`` on the outcome; and what
     ``to_botorch`` makes.
     """
+    if not isinstance(model, SingleTaskGP):
+        raise UnsupportedError(f"model must be a SingleTaskGP, got {type(model).__name__}.")
     model.eval()
     likelihood, mean = model.likelihood, model.mean_module
     covar, trend = _without_trend(model.covar_module)

@@ -71,6 +71,15 @@ def draw_paths(model: Model, n_paths: int, tuning: EngineTuning) -> Callable[[Te
     return paths
 
 
+def inputs_of(model: Model) -> Tensor:  # n x d
+    """The training inputs, which an ensemble repeats, and one output taken out of several with an input transform."""
+    X: Tensor
+    (X,) = get_train_inputs(model, transformed=False)
+    while X.ndim > 2:
+        X = X[0]
+    return X.detach()
+
+
 def joint_points(candidates: Tensor, X: Tensor) -> Tensor:
     """Points of a joint draw, the observations last."""
     return torch.cat([candidates[:N_JOINT], X])
@@ -94,12 +103,9 @@ class Outcome:
 
     def train_inputs(self) -> Tensor:  # n x d
         try:
-            (X,) = get_train_inputs(self.model, transformed=False)
+            return inputs_of(self.model)
         except (AttributeError, NotImplementedError, TypeError, ValueError):
             raise SettingError(f"X_observed must be given: {type(self.model).__name__} keeps no inputs.") from None
-        while X.ndim > 2:  # an ensemble repeats them
-            X = X[0]
-        return X.detach()
 
     def unit(self, X: Tensor, mean: Array) -> float:
         """The size of a unit of the observed values, as the core standardises them."""

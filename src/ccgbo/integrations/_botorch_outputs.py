@@ -35,7 +35,6 @@ from botorch.acquisition.multi_objective.monte_carlo import (
 from botorch.models import SingleTaskGP
 from botorch.models.model import Model
 from botorch.models.model_list_gp_regression import ModelListGP
-from botorch.sampling.pathwise.utils import get_train_inputs
 from botorch.utils.transforms import is_ensemble
 from numpy.typing import NDArray
 from torch import Tensor
@@ -47,7 +46,7 @@ from ccgbo.credit.fronts import front_log_likelihood
 from ccgbo.credit.scores import log_likelihood, scores_of
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.integrations._botorch_bridge import as_numpy
-from ccgbo.integrations._botorch_model import Credited, draw_paths, joint_points
+from ccgbo.integrations._botorch_model import Credited, draw_paths, inputs_of, joint_points
 from ccgbo.pareto import non_dominated
 from ccgbo.surrogate.outcome_transform import Standardize
 from ccgbo.tuning import EngineTuning
@@ -106,11 +105,10 @@ class Outputs:
     @classmethod
     def of(cls, model: Model, acq_function: AcquisitionFunction) -> Outputs:
         models = _single_outputs(model)
-        dtype = get_train_inputs(models[0], transformed=False)[0].dtype
-        return cls(models, *_sought(acq_function, len(models), dtype))
+        return cls(models, *_sought(acq_function, len(models), inputs_of(models[0]).dtype))
 
     def train_inputs(self) -> Tensor:  # n x d
-        inputs = [get_train_inputs(model, transformed=False)[0].detach() for model in self.models]
+        inputs = [inputs_of(model) for model in self.models]
         if any(X.shape != inputs[0].shape or not bool(torch.equal(X, inputs[0])) for X in inputs):
             raise SettingError("X_observed must be given: the outputs of the model were observed at different inputs.")
         return inputs[0]

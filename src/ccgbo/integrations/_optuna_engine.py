@@ -14,7 +14,8 @@ from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import goal_options
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.state import OptimizerState, iteration_of
-from ccgbo.integrations._optuna_metrics import study_metrics
+from ccgbo.infinite import NO_ENDS
+from ccgbo.integrations._optuna_metrics import infinite_ends, study_metrics
 from ccgbo.integrations._optuna_pruned import Complete, PrunedReading, check_reading
 from ccgbo.integrations._optuna_tree import Tree
 from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome, news_of
@@ -102,13 +103,14 @@ class Engine:
     def _records(self, study: Study, trials: Sequence[FrozenTrial], tree: Tree, metrics: Metrics) -> list[Trial]:
         """What the trials say, as the engine's own records; their ids are the trials' numbers."""
         complete = Complete([], [], True) if metrics.several else complete_trials(trials, study.direction)
+        ends = NO_ENDS if metrics.plain else infinite_ends(trials, metrics)
         records: list[Trial] = []
         for t in trials:
             params = t.params
             if t.state == TrialState.RUNNING:
                 params = self._suggested.get((study.study_name, t.number), {}) | params
             if t.state != TrialState.WAITING and tree.belongs(params):
-                outcome = frozen_outcome(t, complete, self._pruned, metrics)
+                outcome = frozen_outcome(t, complete, self._pruned, metrics, ends)
                 if outcome is not None:
                     records.append(Trial(id=t.number, params=tree.inward(params), origin="external", **outcome))
         return records

@@ -16,7 +16,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from ccgbo.errors import SpaceError
+from ccgbo.errors import SpaceError, UnsupportedError
 from ccgbo.space import Categorical, Float, Int, Parameter, Space
 from ccgbo.space.shorthand import from_optuna
 
@@ -93,6 +93,15 @@ class Tree:
         return self.given is None and isinstance(d, CategoricalDistribution)
 
 
+def searches_all(space: Space, distributions: Distributions | None) -> bool:
+    """Whether all of a given space is searched: a wrapper such as PartialFixedSampler takes parameters out of it."""
+    fixed = set[str]() if distributions is None else set(space) - set(distributions)
+    if fixed and space.constraints:
+        said = f"space must have no constraints where parameters are fixed elsewhere, got {sorted(fixed)}."
+        raise UnsupportedError(said)
+    return not fixed
+
+
 # -- ranges
 
 
@@ -135,7 +144,7 @@ def _range(seen: Sequence[BaseDistribution]) -> BaseDistribution | None:
     recent = [d for d in seen[-RECENT:] if isinstance(d, FloatDistribution | IntDistribution)]
     low, high = min(d.low for d in recent), max(d.high for d in recent)
     assert isinstance(last, FloatDistribution | IntDistribution)
-    if last.step is not None and any((d.low - low) % last.step or d.step != last.step for d in recent):
+    if last.step is not None and not all(d.step == last.step and _on_grid(d.low - low, last.step) for d in recent):
         return None  # no common grid
     return type(last)(low, high, log=last.log, step=last.step)  # type: ignore[arg-type]
 
@@ -171,13 +180,17 @@ def distribution_of(p: Parameter) -> BaseDistribution:
 
 def contains(d: BaseDistribution, value: Any) -> bool:
     if isinstance(d, FloatDistribution | IntDistribution):
-        steps = (value - d.low) / d.step if d.step is not None else 0.0
-        return bool(d.low <= value <= d.high) and abs(steps - round(steps)) < 1e-6
+        return bool(d.low <= value <= d.high) and (d.step is None or _on_grid(value - d.low, d.step))
     try:
         d.to_internal_repr(value)
     except ValueError:
         return False
     return True
+
+
+def _on_grid(distance: float, step: float) -> bool:
+    steps = distance / step
+    return abs(steps - round(steps)) < 1e-6
 
 
 # -- conditions

@@ -9,6 +9,7 @@ from typing import Any
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from ccgbo.infinite import NO_ENDS, Ends
 from ccgbo.integrations._optuna_metrics import named_outcome
 from ccgbo.integrations._optuna_pruned import Complete, PrunedReading
 from ccgbo.metrics import Metrics
@@ -29,18 +30,22 @@ def is_observation(trial: FrozenTrial) -> bool:
 
 
 def frozen_outcome(
-    trial: FrozenTrial, complete: Complete, pruned: PrunedReading, metrics: Metrics = PLAIN
+    trial: FrozenTrial,
+    complete: Complete,
+    pruned: PrunedReading,
+    metrics: Metrics = PLAIN,
+    ends: Ends = NO_ENDS,
 ) -> dict[str, Any] | None:
     """State, value and noise of the engine's record; None where there is nothing to record."""
     if trial.state == TrialState.RUNNING:
         return {"state": "pending"}
     if trial.state == TrialState.PRUNED and pruned == "ignore":
         return None
-    if trial.state == TrialState.FAIL:
+    if trial.state == TrialState.FAIL or (trial.state == TrialState.PRUNED and pruned == "fail"):
         return {"state": "failed"}
     if not metrics.plain:
         read = complete.outcome(trial, pruned) if trial.state == TrialState.PRUNED and is_observation(trial) else None
-        return named_outcome(trial, read, metrics)
+        return named_outcome(trial, read, metrics, ends)
     if not is_observation(trial):
         return {"state": "failed"}
     if trial.state != TrialState.PRUNED:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ray.tune.search import sample
@@ -34,6 +34,7 @@ class Codec:
     space: Space
     paths: Mapping[str, tuple[str, ...]]  # where the value of each parameter sits in a configuration
     maps: Mapping[str, Maps]  # of parameters whose values differ
+    constants: Mapping[str, Any] = field(default_factory=dict)  # what else a configuration has, nested as it is there
 
     def encode(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The point of a configuration, nested or with names joined by "/"; constants are left out."""
@@ -47,7 +48,7 @@ class Codec:
         return params
 
     def decode(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        config: dict[str, Any] = {}
+        config = _constants(self.constants)
         for name, value in params.items():
             *folders, last = self.paths[name]
             here = config
@@ -57,9 +58,15 @@ class Codec:
         return config
 
 
+def _constants(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not searched, in dicts of its own."""
+    kept = {name: value for name, value in spec.items() if not isinstance(value, sample.Domain | Parameter)}
+    return {name: _constants(value) if isinstance(value, Mapping) else value for name, value in kept.items()}
+
+
 def convert_search_space(spec: Mapping[str, Any] | Space) -> Codec:
-    """A Ray search space (constants are passed over), or a space of ccgbo as it is."""
-    _, domains, grids = ([], [], []) if isinstance(spec, Space) else parse_spec_vars(dict(spec))
+    """A Ray search space with its constants, or a space of ccgbo as it is."""
+    rest, domains, grids = ([], [], []) if isinstance(spec, Space) else parse_spec_vars(dict(spec))
     if grids:
         raise UnsupportedError(f"grid_search is out of scope, got it for {_name(grids[0][0])!r}; use tune.choice.")
     if not domains:
@@ -74,7 +81,10 @@ def convert_search_space(spec: Mapping[str, Any] | Space) -> Codec:
         parameters[name], own = _convert(name, domain)
         if own is not None:
             maps[name] = own
-    return Codec(Space(parameters), {_name(path): tuple(path) for path, _ in domains}, maps)
+    ours = [(path, value) for path, value in rest if isinstance(value, Parameter)]
+    parameters |= {_name(path): value for path, value in ours}
+    paths = {_name(path): tuple(path) for path, _ in [*domains, *ours]}
+    return Codec(Space(parameters), paths, maps, _constants(spec))
 
 
 def _name(path: Sequence[Any]) -> str:

@@ -5,6 +5,7 @@ The experiment is the only memory: whenever it has new outcomes, the engine is b
     trial in Ax                              what the engine is told
     completed or stopped early, with data    its metrics, each with the variance sem^2 where it is known
       ... of which some are missing or NaN   the others: objectives and constraints have a model each
+      ... of which some are infinite         the worst or best there is, or a bound that is broken (infinite.py)
     failed, or no metric that is finite      a failure: a place to avoid
     pending as Ax sees it (abandoned, too)   a point under evaluation
     out of the search space                  nothing
@@ -39,6 +40,7 @@ try:
     from ax.storage.json_store.decoder import object_from_json
     from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
 
+    from ccgbo.infinite import Ends
     from ccgbo.integrations._ax_goal import Goal, Measured
     from ccgbo.integrations._ax_space import Codec, convert_search_space
 except ImportError as error:
@@ -123,7 +125,8 @@ class CCGBOGenerationNode(ExternalGenerationNode):
         """A point that none of the pending ones is."""
         optimizer, codec = self.optimizer, self._codec
         assert codec is not None
-        known = [codec.decode(trial.params) for trial in optimizer.pending]
+        # of an arm that lacks a metric Ax says that it is pending, for ever; what it has is known
+        known = [codec.decode(trial.params) for trial in optimizer.trials]
         for config in pending_parameters:
             if config not in known:
                 try:
@@ -186,10 +189,11 @@ def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec) -> li
         key = int(row.trial_index), str(row.arm_name)
         sem = math.nan if row.sem is None else float(row.sem)
         measured.setdefault(key, {})[str(row.metric_signature)] = float(row.mean), sem
+    ends = goal.ends(measured.values())
     records: list[Trial] = []
     for index, trial in sorted(experiment.trials.items()):
         for arm in trial.arms:
-            outcome = _outcome(trial.status, goal, measured.get((index, arm.name), {}))
+            outcome = _outcome(trial.status, goal, measured.get((index, arm.name), {}), ends)
             params = _encoded(codec, arm.parameters)
             if outcome is None or params is None:
                 continue
@@ -197,11 +201,11 @@ def _records(experiment: Experiment, data: Data, goal: Goal, codec: Codec) -> li
     return records
 
 
-def _outcome(status: TrialStatus, goal: Goal, measured: Measured) -> dict[str, Any] | None:
+def _outcome(status: TrialStatus, goal: Goal, measured: Measured, ends: Ends) -> dict[str, Any] | None:
     if status is TrialStatus.FAILED:
         return {"state": "failed", "error": "the trial failed"}
     if status in (TrialStatus.COMPLETED, TrialStatus.EARLY_STOPPED):
-        return goal.outcome(measured)
+        return goal.outcome(measured, ends)
     return None
 
 

@@ -109,7 +109,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         model = _checked_model(acq_function, model)
         if codomain not in (None, "real", "nonnegative", "log"):
             raise SettingError(f"codomain must be None, 'real', 'nonnegative' or 'log', got {codomain!r}.")
-        t = optional_whole_number("t", t, at_least=0)
+        t, seed = (optional_whole_number(name, n, at_least=0) for name, n in (("t", t), ("seed", seed)))
         settings = check("settings", settings, CreditSettings | None)
         tuning = check("tuning", tuning, EngineTuning | None) or DEFAULT.tuning
         if settings is not None and settings.field not in ("knn", "smooth"):
@@ -125,8 +125,7 @@ class CreditWeightedAcquisitionFunction(AcquisitionFunction):
         outcome = Outcome(model, acq_function) if model.num_outputs == 1 else Outputs.of(model, acq_function)
         X = outcome.train_inputs() if X_observed is None else X_observed.detach()
         bounds = _checked_bounds(bounds, X.shape[-1]).to(X)
-        if candidates is not None and (candidates.ndim != 2 or candidates.shape[-1] != X.shape[-1]):
-            raise SettingError(f"candidates must be m x {X.shape[-1]}, got {tuple(candidates.shape)}.")
+        _check_candidates(candidates, X.shape[-1])
         with manual_seed(seed), torch.no_grad():
             if candidates is None:
                 seed = int(torch.randint(2**31, (1,)))
@@ -256,6 +255,12 @@ def _checked_bounds(bounds: Any, d: int) -> Tensor:
     if not isinstance(bounds, Tensor) or bounds.shape != (2, d) or not bool((bounds[0] < bounds[1]).all()):
         raise SettingError(f"bounds must be a 2 x {d} tensor of lower and upper limits, got {bounds!r}.")
     return bounds
+
+
+def _check_candidates(candidates: Any, d: int) -> None:
+    given = tuple(candidates.shape) if isinstance(candidates, Tensor) else candidates
+    if given is not None and not (isinstance(candidates, Tensor) and len(given) == 2 and given[1] == d):
+        raise SettingError(f"candidates must be None or a tensor of m x {d}, got {given!r}.")
 
 
 acqf_input_constructor(CreditWeightedAcquisitionFunction)(construct_inputs_credit_weighted)

@@ -13,7 +13,7 @@ A study resumed from its storage with the same seed therefore continues as if it
     complete, value finite              the value
     complete, several values            one for each direction
     complete, with constraints          each as a metric of its own, to be at most zero
-    complete, value infinite            a failure
+    complete, value infinite            a failure; one of several, or beside constraints, stands for the worst
     pruned, with a reported value       what ``pruned=`` says, see _optuna_pruned.py
     pruned, without one; failed         a failure
     running                             a point under evaluation
@@ -49,8 +49,9 @@ try:
     from optuna.trial import FrozenTrial, TrialState
 
     from ccgbo.integrations._optuna_engine import FIT, Engine, derived_seed, stored_fits
+    from ccgbo.integrations._optuna_metrics import directions
     from ccgbo.integrations._optuna_pruned import PRUNED, PrunedReading
-    from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges
+    from ccgbo.integrations._optuna_tree import Distributions, Tree, learn, ranges, searches_all
 except ImportError as error:
     raise MissingExtraError("ccgbo.integrations.optuna", "optuna") from error
 
@@ -157,7 +158,7 @@ class CCGBOSampler(BaseSampler):
 
     def _tree(self, trials: Sequence[FrozenTrial], distributions: Distributions | None = None) -> Tree:
         """The search space, of the given parameters or of all that can be searched."""
-        if self._space is not None:
+        if self._space is not None and searches_all(self._space, distributions):
             return Tree.of(self._space)
         return learn(trials, ranges(trials) if distributions is None else distributions)
 
@@ -209,6 +210,7 @@ class CCGBOSampler(BaseSampler):
     # -- before and after a trial
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        directions(study)  # refuses too many before anything is evaluated
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
 
@@ -222,9 +224,8 @@ class CCGBOSampler(BaseSampler):
             return
         done = copy.copy(trial)  # the storage still has it as running
         done.state, done.values = state, values
-        credits = self._credits(
-            study, [done if t.number == done.number else t for t in study.get_trials(deepcopy=False)]
-        )
+        trials = [done if t.number == done.number else t for t in study.get_trials(deepcopy=False)]
+        credits = self._credits(study, trials)
         if trial.number in credits:
             self._annotate(study, trial, CREDIT, credits[trial.number])
             _set_study_attr(study, CREDITS, {str(number): round(credit, 4) for number, credit in credits.items()})

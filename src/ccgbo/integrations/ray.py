@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from ccgbo.engine.optimizer import Optimizer
@@ -70,7 +71,7 @@ class CCGBOSearch(Searcher):
         super().__init__(metric=metric, mode=mode)
         self._time_attr, self._max_t = time_attr, max_t
         self._whole: list[float] = []  # values of the runs that were not stopped early
-        self._points = [dict(point) for point in points_to_evaluate or ()]
+        self._points = _checked_points(points_to_evaluate)
         self._rewards = list(evaluated_rewards) if evaluated_rewards is not None else None
         if self._rewards is not None and len(self._rewards) != len(self._points):
             lengths = f"{len(self._rewards)} and {len(self._points)}"
@@ -105,10 +106,12 @@ class CCGBOSearch(Searcher):
     def set_search_properties(self, metric: str | None, mode: str | None, config: Mapping[str, Any], **_: Any) -> bool:
         """Take what ``Tuner`` knows; False where the space was given before, as Ray asks."""
         _refuse_several(metric, mode)
-        self._metric, self._mode = metric or self._metric, mode or self._mode
+        own = None if self._metric == DEFAULT_METRIC else self._metric
+        self._metric = _agreed("metric", own, metric) or self._metric
+        self._mode = _agreed("mode", self._mode, mode)
         known = self._codec is not None
         if not known:
-            self._codec = convert_search_space(config)
+            self._codec = replace(convert_search_space(config), constants={})  # Ray itself puts them in
         self._set_up()
         return not known
 
@@ -164,14 +167,15 @@ class CCGBOSearch(Searcher):
 
     def _pending_trial(self, trial_id: str, result: Mapping[str, Any]) -> Trial | None:
         """The trial behind Ray's id; one that Ray restarts has failed before, or comes back under a new id."""
-        assert self._codec is not None
-        trial = next((t for t in self.optimizer.trials if t.id == self._ids.get(trial_id)), None)
+        optimizer, codec = self.optimizer, self._codec
+        assert codec is not None
+        trial = next((t for t in optimizer.trials if t.id == self._ids.get(trial_id)), None)
         if trial is not None and trial.state == "complete":
             logger.warning("trial %s has ended before, with the value %s", trial_id, trial.value)
             return None
         if trial is None:
             config = {name.removeprefix("config/"): v for name, v in result.items() if name.startswith("config/")}
-            params: Mapping[str, Any] = self._codec.encode(config)
+            params: Mapping[str, Any] = codec.encode(config)
             if not params:
                 logger.warning("trial %s is not one of this search, and its result has no config", trial_id)
                 return None
@@ -179,7 +183,7 @@ class CCGBOSearch(Searcher):
             params = trial.params
         else:
             return trial
-        trial = self.optimizer.register(params)
+        trial = optimizer.register(params)
         self._ids[trial_id] = trial.id
         return trial
 
@@ -204,8 +208,8 @@ class CCGBOSearch(Searcher):
 
     def credits(self) -> list[tuple[dict[str, Any], float]]:
         """Each finished configuration with its credit, the most telling first."""
-        assert self._codec is not None
         rows = sorted(self.optimizer.credits(), key=lambda row: -row.credit)
+        assert self._codec is not None
         return [(self._codec.decode(row.params), row.credit) for row in rows]
 
     # -- save and restore
@@ -230,6 +234,21 @@ class CCGBOSearch(Searcher):
     def restore(self, checkpoint_path: str) -> None:
         with open(checkpoint_path, "rb") as file:
             self.set_state(cloudpickle.load(file))
+
+
+def _checked_points(points: Any) -> list[dict[str, Any]]:
+    if points is None:
+        return []
+    if not isinstance(points, list | tuple) or not all(isinstance(point, Mapping) for point in points):
+        raise SettingError(f"points_to_evaluate must be a list of configurations, got {points!r}.")
+    return [dict(point) for point in points]
+
+
+def _agreed(name: str, own: str | None, given: str | None) -> str | None:
+    """What the search and Tuner say; they must not contradict each other."""
+    if own is not None and given is not None and own != given:
+        raise SettingError(f"{name} must be the same for CCGBOSearch and for Tuner, got {own!r} and {given!r}.")
+    return given or own
 
 
 def _refuse_several(*given: Any) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import refuse_goals
 from ccgbo.engine.settings import resolve
-from ccgbo.errors import MissingExtraError, SpaceExhaustedError
+from ccgbo.errors import MissingExtraError, SettingError, SpaceExhaustedError
 from ccgbo.records import Trial
 from ccgbo.space import Space
 from ccgbo.validation import optional_whole_number, whole_number
@@ -209,13 +209,15 @@ class _Guide:
     def __init__(self, search: Any, n: int) -> None:
         for name in ("batch_size", "n_initial"):
             optional_whole_number(name, getattr(search, name))
+        if not isinstance(search.settings, Mapping | None):
+            raise SettingError(f"settings must be None or a dict of fields of Settings, got {search.settings!r}.")
         refuse_goals(search.settings or {}, "scikit-learn's searches have one score to search by, named by refit")
         self._n, self._search = n, search
         self.batch_size = search.batch_size if search.batch_size is not None else effective_n_jobs(search.n_jobs)
         self._candidates = Candidates(search.param_distributions)
         space = self._candidates.space
         settings = resolve(search.preset, **(search.settings or {}))
-        n_initial = search.n_initial or min(settings.initial_size(space.d), max(n // 3, 1))
+        n_initial = search.n_initial or settings.n_initial or min(settings.initial_size(space.d), max(n // 3, 1))
         seed = int(check_random_state(search.random_state).randint(np.iinfo(np.int32).max))
         search.optimizer_ = Optimizer(space, preset=replace(settings, n_initial=int(n_initial)), seed=seed)
 

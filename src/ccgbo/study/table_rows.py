@@ -115,9 +115,13 @@ class Reader:
 
     def _own(self, row: Mapping[str, Any], column: str) -> Any:
         """The cell of one of our columns, None where it is empty or belongs to a parameter of that name."""
-        taken = column in self.space and f"{PREFIX}{column}" not in row and not isinstance(row.get("params"), Mapping)
-        cell = None if taken else row.get(column)
+        cell = None if self._taken(row, column) else row.get(column)
         return None if is_missing(cell) else cell
+
+    def _taken(self, row: Mapping[str, Any], column: str) -> bool:
+        """Whether the cell is that of a parameter of this name."""
+        elsewhere = f"{PREFIX}{column}" in row or isinstance(row.get("params"), Mapping)
+        return column in self.space and not elsewhere
 
     def _id(self, row: Mapping[str, Any]) -> int | None:
         cell = self._own(row, "id")
@@ -156,7 +160,7 @@ class Reader:
         """The metrics in a row: by their columns, or all in one cell where cells have types, as in JSON."""
         found: dict[str, Cells] = {}
         packed = row.get("metrics")
-        if isinstance(packed, Mapping) and "metrics" not in self.space:
+        if isinstance(packed, Mapping):  # no value of a parameter is one, also of one that is called so
             for name, cells in packed.items():
                 parts = cells if isinstance(cells, Mapping) else {"value": cells}
                 said = [parts.get(part) for part in ("value", "readings", "noise_variance")]
@@ -187,8 +191,7 @@ class Reader:
 
     def _words(self, row: Mapping[str, Any], column: str) -> str | None:
         """A text; where cells have types "NA" is one."""
-        taken = column in self.space and f"{PREFIX}{column}" not in row
-        cell = None if taken else row.get(column)
+        cell = None if self._taken(row, column) else row.get(column)
         missing = is_missing(cell) if self.guarded or not isinstance(cell, str) else cell == ""
         return None if missing else valid(read_words(cell, guarded=self.guarded))
 
@@ -214,7 +217,7 @@ class Reader:
 
     def _params(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         given = row.get("params")
-        if isinstance(given, Mapping) and "params" not in self.space:
+        if isinstance(given, Mapping):
             return dict(given), []
         cells: dict[str, Any] = {}
         blank = []
