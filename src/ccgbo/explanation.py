@@ -47,7 +47,7 @@ class Explanation:
     proxy: float | None = None  # Z_t
     neighbours: tuple[Neighbour, ...] = ()  # none where credit did not act
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # expected value and std, by name
-    feasibility: float | None = None  # probability of keeping every outcome constraint of which anything is known
+    feasibility: float | None = None  # of keeping every outcome constraint; None while one was never measured
     decided_by: str | None = None  # the metric that the choice turned on
 
     def __str__(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import optuna
@@ -18,14 +17,7 @@ from ccgbo.integrations._optuna_trials import complete_trials, frozen_outcome
 from ccgbo.integrations.optuna import CCGBOSampler
 from ccgbo.metrics import AtLeast, AtMost, Between, metrics_of
 
-pytestmark = pytest.mark.heavy
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(optuna.logging.INFO)
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("quiet_optuna")]
 
 
 def searched(objective: Any, n: int, **study: Any) -> optuna.Study:

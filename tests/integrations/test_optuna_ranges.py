@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import optuna
 import pytest
 from optuna.distributions import FloatDistribution
@@ -14,14 +12,7 @@ from ccgbo.errors import UnsupportedError
 from ccgbo.integrations._optuna_tree import ranges
 from ccgbo.integrations.optuna import CCGBOSampler
 
-pytestmark = pytest.mark.heavy
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(optuna.logging.INFO)
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("quiet_optuna")]
 
 
 def bowl(trial: optuna.Trial) -> float:

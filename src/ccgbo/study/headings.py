@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from ccgbo.frames import COLUMNS, METRIC, PREFIX
@@ -35,10 +36,12 @@ def unread_columns(rows: Iterable[Any], known: Set[str]) -> tuple[str, ...]:
         if isinstance(column, str) and column not in known and not is_missing(cell)
     )
     unread = [c for c in given if c not in OWN and not c.startswith((METRIC, ATTRIBUTE))]
-    return tuple(meant(column, known - {*COLUMNS}) for column in unread)
+    names = tuple(sorted(known - {*COLUMNS}))
+    return tuple(meant(column, names) for column in unread)
 
 
-def meant(column: str, known: Iterable[str]) -> str:
+@lru_cache(maxsize=256)  # a table is refused row by row, for the same columns
+def meant(column: str, known: tuple[str, ...]) -> str:
     """``'yeild' (is 'yield' meant?)``."""
     lower = {name.lower(): name for name in known}
     word = column.split("[")[0].split("(")[0].strip().lower()  # without a unit

@@ -138,8 +138,9 @@ class Reader:
         readings, state, dropped = (self._own(row, column) for column in ("readings", "state", "dropped"))
         word = None if state is None else str(state).strip().lower()
         if self.value not in row and readings is None and word is None and not has_metrics(row, self.metrics):
-            wanted = [self.value] if self.metrics.plain else self.metrics.names
-            got = ", ".join(repr(c) if c in known_columns(self.space, "id", PLAIN) else meant(c, wanted) for c in row)
+            wanted = (self.value,) if self.metrics.plain else self.metrics.names
+            known = known_columns(self.space, "id", PLAIN)
+            got = ", ".join(repr(c) if c in known else meant(c, wanted) for c in row)
             raise TellError(f"there must be a column {' or '.join(map(repr, wanted))}, got {got}.")
         return {
             **self._cells("", cell, readings, noise),
