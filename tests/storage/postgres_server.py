@@ -61,6 +61,7 @@ class PostgresServer:
 
     def start(self) -> None:
         options = f"-c listen_addresses='' -c unix_socket_directories='{self.home}' -c fsync=off -c max_connections=60"
+        options += " -c wal_writer_delay=10s"  # what nobody waits for is lost in a crash, as with a slow disk
         self._call("pg_ctl", "--wait", f"--log={self.home}/server.log", f"--options={options}", "start")
 
     def stop(self, mode: str = "fast") -> None:

@@ -102,6 +102,7 @@ def test_tables_of_an_older_database_are_brought_up_to_date(database: str, tmp_p
     made(database).close()
     with psycopg.connect(database, autocommit=True) as connection:  # as the first version of the tables had it
         assert all("metrics" not in statement for statement in TABLES)
+        connection.execute("DROP TABLE ccgbo_steps")
         for table in ("ccgbo_studies", "ccgbo_trials"):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN metrics")
         connection.execute("UPDATE ccgbo_version SET version = 1")

@@ -13,7 +13,7 @@ from ccgbo.records import Event
 from ccgbo.storage.address import Address
 from ccgbo.storage.base import Scope, StudyInfo, Unit, View, moved_columns, new_study_id, not_found
 from ccgbo.storage.glance import IN_MODEL, info_of, with_metrics
-from ccgbo.storage.postgres_link import Attempt, Connection, Server, said
+from ccgbo.storage.postgres_link import Connection, Server, said
 from ccgbo.storage.postgres_schema import prepare
 from ccgbo.storage.postgres_turns import wait_for_turn
 from ccgbo.storage.postgres_unit import BEST, PostgresUnit, insert, stored_event, stored_trial
@@ -32,7 +32,7 @@ class PostgresStore:
         self._server = Server(address)
         connection = self._server.connect()
         try:
-            prepare(connection, self.address, create=create)
+            self._why_read_only = prepare(connection, self.address, create=create)
         except psycopg.Error as error:
             raise StorageError(f"cannot use {self.address!r}: {said(error)}") from error
         finally:
@@ -48,6 +48,10 @@ class PostgresStore:
 
     def close(self) -> None:
         self._server.close()
+
+    def _check_writable(self) -> None:
+        if self._why_read_only is not None:
+            raise StorageError(self._why_read_only)
 
     # -- studies
 
@@ -89,10 +93,9 @@ class PostgresStore:
         return self.adopt(study, (), ())
 
     def adopt(self, study: StudyRow, trials: Sequence[TrialRow], events: Sequence[Event]) -> StudyRow:
-        def adopt(connection: Connection, attempt: Attempt) -> StudyRow:
-            last = _one(connection, "SELECT coalesce(max(id), 0) AS id, txid_current()::text AS xid FROM ccgbo_studies")
-            attempt.xid = last["xid"]
-            new = replace(study, id=max(new_study_id(), last["id"] + 1))  # two of one millisecond stay in order
+        def adopt(connection: Connection) -> StudyRow:
+            last = _one(connection, "SELECT coalesce(max(id), 0) AS id FROM ccgbo_studies")["id"]
+            new = replace(study, id=max(new_study_id(), last + 1))  # two of one millisecond stay in order
             try:
                 insert(connection, "ccgbo_studies", study_columns(new))
             except psycopg.errors.UniqueViolation:
@@ -104,14 +107,15 @@ class PostgresStore:
                 insert(connection, "ccgbo_events", {"study": new.id, "seq": seq} | stored_event(event))
             return new
 
+        self._check_writable()
         return self._server.write(adopt)
 
     def delete(self, name: str) -> None:
-        def delete(connection: Connection, attempt: Attempt) -> None:
-            attempt.xid = _one(connection, "SELECT txid_current()::text AS xid")["xid"]
+        def delete(connection: Connection) -> None:
             if connection.execute("DELETE FROM ccgbo_studies WHERE name = %s", (name,)).rowcount == 0:
                 raise StudyNotFoundError(not_found(self.address, name, _names(connection)))
 
+        self._check_writable()
         self._server.write(delete)
 
     # -- one study
@@ -128,14 +132,15 @@ class PostgresStore:
         scope: Scope = "study",
         while_next: Callable[[View], None] | None = None,
     ) -> T:
-        def step(connection: Connection, attempt: Attempt) -> T:
+        def step(connection: Connection) -> T:
             if scope in ("study", "suggestion"):
                 wait_for_turn(connection, self.address, study, while_next)
-            unit = PostgresUnit(connection, self.address, study, scope)
-            attempt.xid = unit.xid
-            return work(unit)
+            return work(PostgresUnit(connection, self.address, study, scope))
 
-        return self._server.write(step, on_rollback=on_rollback, beside=scope == "heartbeat")
+        self._check_writable()
+        if scope == "heartbeat":
+            return self._server.write_beside(step, on_rollback=on_rollback)
+        return self._server.write(step, on_rollback=on_rollback)
 
 
 def _names(connection: Connection) -> list[str]:

@@ -1,9 +1,9 @@
 """Connections to a PostgreSQL server: every step is one transaction, done again where the connection broke.
 
 A server is restarted, a network drops packets, a failover moves the address. A step that fails that way before its
-commit was sent has left nothing behind, and is done again. Of one whose commit was on its way the server itself knows
-how it ended (``txid_status``): kept, then its result is returned; not kept, then it is done again; the server does not
-know any more, then it is an error that says so. So a value is told once, or not at all and the caller knows.
+commit was sent has left nothing behind, and is done again. Of one whose commit was on its way a token tells how it
+ended (``postgres_steps.py``): kept, then its result is returned; not kept, then it is done again; nobody can be asked,
+then it is an error that says so. So a value is told once, or not at all and the caller knows.
 
 Threads of a process take turns, as a study in memory is brought up to the store within a step; only heartbeats go
 their own way. A connection never crosses a fork: the child opens its own.
@@ -11,7 +11,6 @@ their own way. A connection never crosses a fork: the child opens its own.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
@@ -20,6 +19,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
+from uuid import UUID, uuid4
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -28,6 +28,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ccgbo.errors import StorageError
 from ccgbo.storage.address import Address, is_well_formed
+from ccgbo.storage.postgres_steps import STAY_HOURS, claim, commit
 
 Connection = psycopg.Connection[dict[str, Any]]
 T = TypeVar("T")
@@ -60,9 +61,9 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # our own e
 class Attempt:
     """One try of a step, and how far it came."""
 
-    xid: str | None = None  # the server's number of the transaction, once it writes
+    token: UUID | None  # of a step that must not be done twice
     result: Any = None
-    committing: bool = False
+    committing_since: float | None = None  # on the clock of the day, which goes on while a machine sleeps
 
 
 class Server:
@@ -73,6 +74,7 @@ class Server:
         self._lock = threading.RLock()
         self._closed = False
         self._pool: ConnectionPool[Connection] | None = None
+        self._answered: UUID | None = None  # the token of the latest step, which nobody will ask for
         given = _parameters(os.fspath(address))
         if given is None:
             raise StorageError(
@@ -106,30 +108,28 @@ class Server:
     def read(self, work: Callable[[Connection], T]) -> T:
         """One consistent view of the database."""
         with self._lock:
-            return self._persist(lambda attempt: self._once(READ, lambda c, _: work(c), attempt, None))
+            return self._persist(lambda attempt: self._once(READ, work, attempt, None), with_token=False)
 
-    def write(
-        self,
-        work: Callable[[Connection, Attempt], T],
-        *,
-        on_rollback: Callable[[], None] | None = None,
-        beside: bool = False,  # other steps of this process
-    ) -> T:
-        """All or nothing; durable when it returns. ``work`` fills in the transaction's number."""
-        with contextlib.nullcontext() if beside else self._lock:
-            return self._persist(lambda attempt: self._once(WRITE, work, attempt, on_rollback))
+    def write(self, work: Callable[[Connection], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+        """All or nothing, and once; durable when it returns."""
+        with self._lock:
+            return self._persist(lambda attempt: self._once(WRITE, work, attempt, on_rollback), with_token=True)
 
-    def _persist(self, step: Callable[[Attempt], T]) -> T:
-        """The step, as often as it takes until the server is back."""
+    def write_beside(self, work: Callable[[Connection], T], *, on_rollback: Callable[[], None] | None = None) -> T:
+        """The same beside other steps of this process, of what may be done twice: a heartbeat."""
+        return self._persist(lambda attempt: self._once(WRITE, work, attempt, on_rollback), with_token=False)
+
+    def _persist(self, step: Callable[[Attempt], T], *, with_token: bool) -> T:
+        """The step, as often as it takes until the server is back; with a token it is kept once."""
         began, tries = time.monotonic(), 0
         while True:
-            attempt = Attempt()
+            attempt = Attempt(uuid4() if with_token else None)
             try:
                 return step(attempt)
             except psycopg.Error as error:
                 if not _is_passing(error):
                     raise StorageError(self._explain(error)) from error
-                if attempt.committing and attempt.xid is not None and self._was_kept(attempt.xid, began):
+                if self._was_kept(attempt):
                     return cast(T, attempt.result)
                 if time.monotonic() - began > PATIENCE:
                     raise StorageError(f"{self._explain(error)} Nothing of this step was kept.") from error
@@ -139,7 +139,7 @@ class Server:
     def _once(
         self,
         begin: str,
-        work: Callable[[Connection, Attempt], T],
+        work: Callable[[Connection], T],
         attempt: Attempt,
         on_rollback: Callable[[], None] | None,
     ) -> T:
@@ -148,10 +148,12 @@ class Server:
         try:
             connection = pool.getconn()
             connection.execute(begin)
-            attempt.result = result = work(connection, attempt)
-            attempt.committing = True
-            connection.execute("COMMIT")
+            attempt.result = result = work(connection)
+            attempt.committing_since = time.time()
+            connection.execute("COMMIT" if attempt.token is None else commit(attempt.token, self._answered))
             kept = True
+            if attempt.token is not None:  # else it may be beside a step that has one
+                self._answered = attempt.token
             return result
         finally:
             if connection is not None:
@@ -164,26 +166,28 @@ class Server:
             if not kept and on_rollback is not None:
                 on_rollback()
 
-    def _was_kept(self, xid: str, began: float) -> bool:
-        """Whether a transaction was committed whose commit was not answered."""
-        tries = 0
-        while True:
-            with contextlib.suppress(StorageError, psycopg.Error):
+    def _was_kept(self, attempt: Attempt) -> bool:
+        """Whether a step that failed was kept all the same; if not, it never will be."""
+        if attempt.token is None or attempt.committing_since is None:
+            return False
+        began, tries, reason = time.monotonic(), 0, None
+        while time.time() - attempt.committing_since < STAY_HOURS * 3600 / 2:
+            try:
                 with self.connect() as connection:
-                    row = connection.execute("SELECT txid_status(%s::bigint) AS status", (xid,)).fetchone()
-                status = None if row is None else row["status"]
-                if status in ("committed", "aborted"):
-                    return bool(status == "committed")
-                if status is None:
-                    break  # too old for it to know
+                    kept = claim(connection, attempt.token)
+                if kept:  # else the claim stays, for a commit that is still on its way
+                    self._answered = attempt.token
+                return kept
+            except (StorageError, psycopg.Error) as error:
+                reason = error
             if time.monotonic() - began > PATIENCE:
                 break
             time.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
         raise StorageError(
             f"the connection to {str(self.address)!r} was lost while a step was being kept, and the server did not "
-            "come back: whether it was kept is not known. Look before you repeat it."
-        )
+            "say how that ended: whether it was kept is not known. Look before you repeat it."
+        ) from reason
 
     # -- the pool
 
@@ -223,6 +227,7 @@ class Server:
     def after_fork_in_child(self) -> None:
         """The parent's connections are the parent's."""
         self._lock = threading.RLock()
+        self._answered = None
         if self._pool is not None:
             _of_the_parent.append(self._pool)
             self._pool = None

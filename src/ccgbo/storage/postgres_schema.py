@@ -12,9 +12,11 @@ from typing import Any
 import psycopg
 
 from ccgbo.errors import StorageError, StudyNotFoundError
+from ccgbo.storage.postgres_link import said
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 OLDEST_VERSION = 1  # that is brought up to date on opening
+READABLE_VERSION = 2  # and later: read as they are by who may not bring them up to date
 _CREATING = 0x4343474243524541  # key of the lock while tables are made or upgraded: two may come first
 
 TABLES = (
@@ -82,35 +84,66 @@ TABLES = (
     "CREATE INDEX ccgbo_trials_pending ON ccgbo_trials (study, id) WHERE state = 'pending'",
     f"INSERT INTO ccgbo_version VALUES ({OLDEST_VERSION})",
 )
+STEPS = """
+    DO $$
+    DECLARE
+        trials pg_class;
+        who TEXT;
+    BEGIN  -- in the schema of the other tables, which need not be the first of the search_path
+        SELECT * FROM pg_class WHERE oid = 'ccgbo_trials'::regclass INTO trials;
+        EXECUTE format('CREATE TABLE %s.ccgbo_steps (
+            token UUID PRIMARY KEY,
+            kept BOOLEAN NOT NULL,
+            at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+        )', trials.relnamespace::regnamespace);
+        FOR who IN  -- may change trials, and so writes steps
+            SELECT trials.relowner::regrole::text
+            UNION
+            SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+            FROM aclexplode(trials.relacl) WHERE privilege_type = 'UPDATE'
+        LOOP
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON ccgbo_steps TO %s', who);
+        END LOOP;
+    END $$
+"""  # see postgres_steps.py
 UPGRADES = {  # by the version that they lead to
     2: (
         "ALTER TABLE ccgbo_studies ADD COLUMN metrics TEXT NOT NULL DEFAULT 'null'",
         "ALTER TABLE ccgbo_trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}'",
         "UPDATE ccgbo_version SET version = 2",
     ),
+    3: (STEPS, "UPDATE ccgbo_version SET version = 3"),
 }
+_DENIED = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 
 
-def prepare(connection: psycopg.Connection[dict[str, Any]], address: str, *, create: bool) -> None:
-    """Tables of this version, made where there are none and ``create`` says so; older ones are brought up to date."""
+def prepare(connection: psycopg.Connection[dict[str, Any]], address: str, *, create: bool) -> str | None:
+    """Tables of this version, made where there are none and ``create`` says so; older ones are brought up to date.
+
+    Who may not do that reads older ones as they are, where that is possible, and the answer is why it cannot write.
+    """
     with connection.transaction():
         if not _has_tables(connection):
             if not create:
                 raise StudyNotFoundError(f"{address!r} has no study yet.")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
             if not _has_tables(connection):
-                for statement in TABLES:
-                    connection.execute(statement)
+                _make(connection, address)
         versions = _versions(connection)
         if len(versions) == 1 and OLDEST_VERSION <= versions[0] < SCHEMA_VERSION:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
-            versions = _versions(connection)
-            for later in range(versions[0] + 1, SCHEMA_VERSION + 1):
-                for statement in UPGRADES[later]:
-                    connection.execute(statement)
-            versions = _versions(connection)
+            try:
+                with connection.transaction():
+                    versions = _upgrade(connection)
+            except _DENIED as error:
+                why = (
+                    f"{address!r} has tables of version {versions[0]}, and this user may not bring them up to date "
+                    f"({said(error)}) Let their owner open it once with this ccgbo, for instance with ccgbo list."
+                )
+                if versions[0] < READABLE_VERSION:
+                    raise StorageError(why) from error
+                return f"cannot write: {why}"
     if versions == [SCHEMA_VERSION]:
-        return
+        return None
     if len(versions) != 1:
         raise StorageError(f"{address!r}: the table ccgbo_version was changed by hand, it holds {versions!r}.")
     age, advice = (
@@ -122,6 +155,26 @@ def prepare(connection: psycopg.Connection[dict[str, Any]], address: str, *, cre
         f"{address!r} was written by {age} ccgbo (version {versions[0]} of its tables, this one reads "
         f"{SCHEMA_VERSION}): {advice}."
     )
+
+
+def _make(connection: psycopg.Connection[dict[str, Any]], address: str) -> None:
+    try:
+        for statement in TABLES:
+            connection.execute(statement)
+    except _DENIED as error:
+        raise StorageError(
+            f"{address!r} has no study yet, and this user may not make the tables for one ({said(error)}) Let somebody "
+            "who may open it once, for instance with ccgbo init, and grant SELECT, INSERT, UPDATE and DELETE on them."
+        ) from error
+
+
+def _upgrade(connection: psycopg.Connection[dict[str, Any]]) -> list[int]:
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
+    (version,) = _versions(connection)
+    for later in range(version + 1, SCHEMA_VERSION + 1):
+        for statement in UPGRADES[later]:
+            connection.execute(statement)
+    return _versions(connection)
 
 
 def _versions(connection: psycopg.Connection[dict[str, Any]]) -> list[int]:

@@ -60,12 +60,10 @@ class PostgresUnit:
         self._locked = scope in ("study", "trials")
         self._suggests = scope == "suggestion"
         lock = " FOR NO KEY UPDATE" if self._locked else ""
-        number = "NULL" if scope is None else "txid_current()::text"
-        query = f"SELECT name, {number} AS xid FROM ccgbo_studies WHERE id = %s{lock}"
-        row = connection.execute(query, (study,)).fetchone()
+        row = connection.execute(f"SELECT name FROM ccgbo_studies WHERE id = %s{lock}", (study,)).fetchone()
         if row is None:
             raise self._deleted()
-        self._name, self.xid = row["name"], row["xid"]
+        self._name = row["name"]
         self._row: StudyRow | None = None  # as it was read, until this step changes something
 
     def _deleted(self) -> StudyNotFoundError:
