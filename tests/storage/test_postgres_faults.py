@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 import ccgbo
@@ -60,6 +62,24 @@ def test_an_ask_whose_commit_broke_gives_the_point_that_it_would_have_given(
     assert far.ask().params == twin.ask().params
     assert [trial.id for trial in far.trials] == [0, 1]
     assert proxy.cuts == 2
+
+
+def test_a_step_that_computed_for_longer_than_the_patience_with_a_server_is_done_again_all_the_same(
+    open: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open()
+    study, tries = store.create(definition("a")), []
+
+    def work(unit: Unit) -> int:
+        tries.append(time.monotonic())
+        if len(tries) == 1:
+            time.sleep(0.3)  # the model is computed, then the connection breaks
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+        return unit.suggested()
+
+    monkeypatch.setattr(postgres_link, "PATIENCE", 0.2)
+    assert store.write(study.id, work) == 0
+    assert len(tries) == 2
 
 
 def test_a_server_that_stays_away_is_an_error_with_its_reason(

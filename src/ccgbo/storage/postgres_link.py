@@ -121,7 +121,7 @@ class Server:
 
     def _persist(self, step: Callable[[Attempt], T], *, with_token: bool) -> T:
         """The step, as often as it takes until the server is back; with a token it is kept once."""
-        began, tries = time.monotonic(), 0
+        broke_at, tries = None, 0  # the first break: what was computed before it does not count
         while True:
             attempt = Attempt(uuid4() if with_token else None)
             try:
@@ -131,7 +131,8 @@ class Server:
                     raise StorageError(self._explain(error)) from error
                 if self._was_kept(attempt):
                     return cast(T, attempt.result)
-                if time.monotonic() - began > PATIENCE:
+                broke_at = time.monotonic() if broke_at is None else broke_at
+                if time.monotonic() - broke_at > PATIENCE:
                     raise StorageError(f"{self._explain(error)} Nothing of this step was kept.") from error
             time.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
