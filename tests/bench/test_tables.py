@@ -130,6 +130,14 @@ def test_the_ratio_table_has_ours_and_the_papers_side_by_side() -> None:
     assert table.rows[0] == ("Hartmann6", "CCGBO", "0.500 [0.500, 0.500]", "0.84", "6–0")
 
 
+def test_a_ratio_of_one_seed_has_no_interval_and_is_off_one_for_nobody() -> None:
+    one = results_of(n=1)
+    assert tables.ratio_table(one).rows[0][2] == "0.500"
+    assert tables.quality_table(one).rows[1][1:3] == ("0.500", "0.500")
+    assert tables.overall_table(one).rows[0][1::2] == ("0.500", "0 better, 0 worse of 2")
+    assert tables.overall_table(results_of(n=2)).rows[0][1::2] == ("0.500 [0.500, 0.500]", "2 better, 0 worse of 2")
+
+
 def test_the_value_table_prints_the_smallest_mean_in_bold() -> None:
     table = tables.value_table(results_of(), scale=3.0)
     assert table.columns == ("Task", "GP-UCB", "CCGBO")

@@ -38,7 +38,12 @@ def measure_name(results: Results, metric: str, *, first: bool = False) -> str:
 
 
 def ratio_text(c: Comparison) -> str:
-    return f"{c.ratio:.3f} [{c.low:.3f}, {c.high:.3f}]"
+    return _with_interval(c.ratio, c.low, c.high, c.n)
+
+
+def _with_interval(ratio: float, low: float, high: float, n: int) -> str:
+    """A ratio with its interval, of one seed alone: there is nothing to resample."""
+    return f"{ratio:.3f} [{low:.3f}, {high:.3f}]" if n > 1 else f"{ratio:.3f}"
 
 
 def _optional(value: float | None) -> str:
@@ -121,15 +126,16 @@ def overall_table(results: Results, metric: str = "ausr") -> Table:
         problems = [p for p in results.problems if results.seeds(p, method, reference)]
         if method == reference or not problems:
             continue
-        ratio, low, high = overall_ratio(results, method, reference, metric)
+        ratio = _interval(results, method, reference, metric)
         each = [compare(results, p, method, reference, metric) for p in problems]
         theirs = [published_ratio(results.name, metric, p, method, reference) for p in problems]
         known = [value for value in theirs if value is not None]
         paper = float(np.exp(np.mean(np.log(known)))) if len(known) == len(problems) else None
-        better, worse = sum(c.high < 1.0 for c in each), sum(c.low > 1.0 for c in each)
+        sure = [c for c in each if c.n > 1]
+        better, worse = sum(c.high < 1.0 for c in sure), sum(c.low > 1.0 for c in sure)
         tally = f"{sum(c.wins for c in each)}{DASH}{sum(c.losses for c in each)}"
         clear = f"{better} better, {worse} worse of {len(each)}"
-        rows.append((name_of(method), f"{ratio:.3f} [{low:.3f}, {high:.3f}]", _optional(paper), clear, tally))
+        rows.append((name_of(method), ratio, _optional(paper), clear, tally))
     caption = f"{results.header['title']}: geometric mean over the tasks of the ratio to {_to(results)} in "
     caption += f"{METRIC_NAMES[metric]}, {seeds_text(results)}"
     columns = ("Method", "Ratio over all tasks", "Paper", "Tasks with an interval off 1", "Runs won–lost")
@@ -155,7 +161,10 @@ def _both_names(results: Results) -> tuple[str, str]:
 
 
 def _interval(results: Results, method: str, reference: str | Mapping[str, str], metric: str) -> str:
-    return "{:.3f} [{:.3f}, {:.3f}]".format(*overall_ratio(results, method, reference, metric))
+    """The ratio over all tasks; the interval tells something if any of them has several seeds."""
+    other = {p: reference if isinstance(reference, str) else reference[p] for p in results.problems}
+    most = max(len(results.seeds(p, method, other[p])) for p in results.problems)
+    return _with_interval(*overall_ratio(results, method, reference, metric), most)
 
 
 def _milliseconds(results: Results, method: str) -> str:
