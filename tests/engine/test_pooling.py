@@ -20,7 +20,7 @@ PEAK = np.array([0.3, 0.6])
 
 
 def settings(**options: Any) -> Settings:
-    return resolve("default", 2, tuning=TUNING, **options)
+    return resolve("default", 2, tuning=TUNING | {"refit_growth": 0.1}, **options)
 
 
 def wave(X: Array) -> Array:
@@ -81,6 +81,14 @@ def test_later_rows_are_appended_with_the_noise_of_one_value() -> None:
     assert later.own_noise.tolist()[:-2] == first.own_noise.tolist()
     assert later.posterior.noise[-2:] == pytest.approx(later.own_noise[-2:])
     assert np.median(later.posterior.noise[:-2]) < 0.8 * later.own_noise[-1]
+
+
+def test_a_surprise_asks_for_a_refit_at_the_fifth_later_row_at_the_earliest() -> None:
+    data = told(320, noise=0.01)
+    data.values[314] += 50.0
+    first = build_model(data[:314], (), settings(), refit=True)
+    fits = [build_model(data[:n], (), settings(), first, first.fit).fit.n for n in (315, 318, 319)]
+    assert fits == [314, 314, 319]
 
 
 def test_the_noise_and_the_coverage_that_are_diagnosed_are_those_of_values_not_of_averages() -> None:

@@ -6,8 +6,8 @@ was cut and resumed computes the same bits as one that was not. Beyond ``max_poi
 observations, see rows.py, which stand for the others too, see pooling.py.
 
 A refit is due when the data have grown by ``refit_growth`` since the last one, when one of those it was made of was
-changed, or when a later observation lies more than three predictive standard deviations from its forecast; otherwise
-the new rows are appended in O(n^2).
+changed, or when a later observation lies more than three predictive standard deviations from its forecast, beyond
+``max_points`` at the fifth later one at the earliest; otherwise the new rows are appended in O(n^2).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from ccgbo.surrogate.outcome_transform import Outcome, fit_outcome
 from ccgbo.tuning import EngineTuning
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
+PATIENCE = 5  # later observations before one of a model of averages may ask for it: all rows are looked through then
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,8 @@ def _append(base: Model, data: Data) -> Model | None:
     assert isinstance(before, GP)
     mean, std = before.predict(data.F[fresh])
     spread = np.sqrt(std**2 + before.noise_of(len(y), noise))
-    if np.any(np.abs(y - mean) > REFIT_Z * spread):
+    patient = base.own_noise is not None and len(fresh) < PATIENCE
+    if not patient and np.any(np.abs(y - mean) > REFIT_Z * spread):
         return None
     gp = before.condition(data.F[fresh], y, noise)
     rows = np.concatenate([base.rows, fresh])
