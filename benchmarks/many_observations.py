@@ -5,8 +5,9 @@
     python benchmarks/many_observations.py quality --cases choosing --sizes 20000 50000 --methods default random
     python benchmarks/many_observations.py table                             # of the results that are there
 
-Methods: ``default``, which chooses the rows of its model (src/ccgbo/engine/rows.py); ``best-and-latest``, the same with
-the better half of 3,000 rows by value and the later half by time; ``random``, the same told a random subset of 3,000.
+Methods: ``default``, which chooses the rows of its model (src/ccgbo/engine/rows.py) and lets them stand for the others
+(pooling.py); ``not-pooled``, the same rows by themselves; ``best-and-latest``, the better half of 3,000 rows by value
+and the later half by time; ``random``, the default told a random subset of 3,000.
 
 Time and memory: noisy Hartmann6 (d = 6) in a fresh process for each n and method: ``tell_many`` of n uniform rows, then
 eleven suggestions of which the tellings are not timed. Peak memory is that process's. Times are CPU seconds with one
@@ -68,6 +69,8 @@ CASES = {
         ("Hartmann6", "noisy runs"),
         ("Ackley5", "uniform"),
         ("Hartmann3", "noisy"),
+        ("StyblinskiTang4", "noisy"),
+        ("Levy8", "uniform"),
     ),
     "reporting": (
         ("Rastrigin5", "uniform"),
@@ -94,7 +97,8 @@ class BestAndLatest:
 
 METHODS: dict[str, dict[str, Any]] = {
     "default": {},
-    "best-and-latest": {"surrogate": ExactGP(rows=BestAndLatest())},
+    "best-and-latest": {"surrogate": ExactGP(rows=BestAndLatest(), pooled=False)},
+    "not-pooled": {"surrogate": ExactGP(pooled=False)},
     "random": {"tuning": {"max_points": SUBSET + SUGGESTIONS}},
 }
 Cells = dict[str, dict[str, float]]  # by "problem | log | n | seed | method"

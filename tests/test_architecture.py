@@ -17,7 +17,7 @@ ORDER = [
 ]  # fmt: skip
 ENGINE = [
     "threads", "design", "moves", "candidates", "search", "settings", "options", "settings_io", "metric_settings",
-    "initial", "history", "table", "noise", "stacking", "rows", "model", "models", "state", "goals", "step",
+    "initial", "history", "table", "noise", "stacking", "rows", "pooling", "model", "models", "state", "goals", "step",
     "edge", "metric_aim", "recombination", "proposal", "batch", "explain", "recommend", "influence", "reasons",
     "stopping", "metric_stopping", "diagnostics", "core", "reader", "editor", "optimizer",
 ]  # fmt: skip

@@ -42,18 +42,19 @@ def test_many_observations_compares_rules_on_the_same_rows_and_runs_nothing_twic
     monkeypatch.setattr(many, "SUBSET", 30)
     monkeypatch.setattr(many, "SUGGESTIONS", 2)
     monkeypatch.setitem(many.METHODS, "default", {"tuning": {"max_points": 40}})
-    monkeypatch.setitem(many.METHODS["best-and-latest"], "tuning", {"max_points": 40})
+    for method in ("best-and-latest", "not-pooled"):
+        monkeypatch.setitem(many.METHODS[method], "tuning", {"max_points": 40})
     cases, path = (("Hartmann3", "noisy runs"), ("Hartmann3", "uniform")), tmp_path / "kept.json"
     many.quality(cases, [60], range(2), list(many.METHODS), path)
     cells = json.loads(path.read_text())["quality"]
-    assert len(cells) == 2 * 2 * 3
+    assert len(cells) == 2 * 2 * 4
     assert len({cell["start"] for key, cell in cells.items() if "runs | 60 | 1" in key}) == 1
     monkeypatch.setattr(many, "follow", None)
     many.quality(cases, [60], range(2), list(many.METHODS), path)
     many.quality_table(cells, cases)
     shown = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("| Hartmann3 | ") for line in shown) == 4
-    assert sum(line.startswith("| all | ") for line in shown) == 2
+    assert sum(line.startswith("| Hartmann3 | ") for line in shown) == 6
+    assert sum(line.startswith("| all | ") for line in shown) == 3
 
 
 def test_best_and_latest_are_the_better_half_by_value_and_the_later_by_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,8 +185,8 @@ def test_values_without_measure_and_noise_that_is_known_are_taken() -> None:
     data.noise[1::3] = 100.0
     model = build_model(data, (), settings())
     assert np.isfinite(model.mean).all() and np.isfinite(model.std).all()
-    assert isinstance(model.posterior, GP)
-    unsure = model.posterior.noise[(model.rows % 3 == 1) & (model.rows % 50 != 0)]
+    assert isinstance(model.posterior, GP) and model.own_noise is not None
+    unsure = model.own_noise[(model.rows % 3 == 1) & (model.rows % 50 != 0)]
     assert len(unsure) and unsure.min() > 100.0
 
 

@@ -50,10 +50,14 @@ def diagnose(state: State, history: History, rng: np.random.Generator, metric: s
     n, left_out, r2, coverage, noise = len(y), [], None, {}, None
     if isinstance(posterior, CheckedPosterior) and n > 1:
         mean, std = posterior.leave_one_out()
+        own_noise = posterior.noise
+        if model.own_noise is not None:  # that of its value is asked for, not that of an average
+            own_noise = np.maximum(model.own_noise, posterior.noise)
+            std = np.sqrt(std**2 + own_noise - posterior.noise)
         left_out, r2 = _left_out(model, trials, name, mean, std, sign), _r2(y, mean)
         off = np.abs(y - mean) / std
         coverage = {band: float((off <= z).mean()) for band, z in BANDS.items()}
-        noise = float(np.sqrt(np.median(posterior.noise)))
+        noise = float(np.sqrt(np.median(own_noise)))
     concerns = chain(
         _about_size(state),
         _about_measurements(history),

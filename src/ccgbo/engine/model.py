@@ -3,11 +3,11 @@
 The posterior is a pure function of the data and of a ``FitState`` (hyperparameters and the number of observations they
 were fitted on): the first ``n`` observations are factorised together and the rest appended in one block. So a run that
 was cut and resumed computes the same bits as one that was not. Beyond ``max_points`` the model is of some of the
-observations, see rows.py.
+observations, see rows.py, which stand for the others too, see pooling.py.
 
 A refit is due when the data have grown by ``refit_growth`` since the last one, when one of those it was made of was
-changed, or when a later observation lies more than three predictive standard deviations from its forecast; otherwise
-the new rows are appended in O(n^2).
+changed, or when a later observation lies more than three predictive standard deviations from its forecast, beyond
+``max_points`` at the fifth later one at the earliest; otherwise the new rows are appended in O(n^2).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ccgbo.arrays import LARGEST, Array
 from ccgbo.engine import noise as known_noise
 from ccgbo.engine.history import Data
+from ccgbo.engine.pooling import pooled
 from ccgbo.engine.rows import NearOptimum, RowRule, around_best
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.stacking import Stacked
@@ -37,6 +38,7 @@ from ccgbo.surrogate.outcome_transform import Outcome, fit_outcome
 from ccgbo.tuning import EngineTuning
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
+PATIENCE = 5  # later observations before one of a model of averages may ask for it: all rows are looked through then
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Model:
     std: Array
     base: Model | None = None  # the model at the last fit, to append to; None if this is it
     data: Data | None = None  # that it was made of, if this is the model at the last fit
+    own_noise: Array | None = None  # variance of each row's own value, where that of the posterior is of an average
 
     def in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
         """Means and standard deviations of the posterior on the scale of the values, which are to be maximised."""
@@ -106,6 +109,8 @@ class ExactGP:
     """The Gaussian process of surrogate/gp/; of more than ``max_points`` observations it takes some."""
 
     rows: RowRule = field(default_factory=NearOptimum)
+    pooled: bool = True
+    """Whether these stand for the others too, by averages."""
 
     def build(
         self,
@@ -160,13 +165,16 @@ class ExactGP:
             transform, y, noise = _standardised(data, rows, settings)
             return GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=n_features), transform
 
-        if too_many(data, settings.tuning):
-            rows = self.rows.to_keep(data, settings.tuning, lambda some: posterior_of(some)[0])
-            report_once("max_points", "%d observations: the model keeps %d of them", len(data.values), len(rows))
-        else:
+        if not too_many(data, settings.tuning):
             rows = np.arange(len(data.values))
+            gp, transform = posterior_of(rows)
+            return Model(gp, rows, transform, state, *gp.at_observations(), data=data)
+        rows = self.rows.to_keep(data, settings.tuning, lambda some: posterior_of(some)[0])
+        report_once("max_points", "%d observations: the model keeps %d of them", len(data.values), len(rows))
         gp, transform = posterior_of(rows)
-        return Model(gp, rows, transform, state, *gp.at_observations(), data=data)
+        own_noise = gp.noise if self.pooled else None
+        gp = pooled(gp, data, rows, transform) if self.pooled else gp
+        return Model(gp, rows, transform, state, *gp.at_observations(), data=data, own_noise=own_noise)
 
 
 class RandomForest:
@@ -191,7 +199,7 @@ class RandomForest:
 
 def get_surrogate(surrogate: Any) -> Surrogate:
     """A surrogate by its name, or an object of one's own as it is."""
-    named: dict[Any, Surrogate] = {"gp": ExactGP(), "forest": RandomForest(), "stacked": Stacked(ExactGP())}
+    named: dict[Any, Surrogate] = {"gp": ExactGP(), "forest": RandomForest(), "stacked": Stacked(ExactGP(pooled=False))}
     return named[surrogate] if isinstance(surrogate, str) else surrogate
 
 
@@ -254,22 +262,24 @@ def _append(base: Model, data: Data) -> Model | None:
     if not len(fresh):
         return base
     y = base.outcome.forward(data.values[fresh])
-    noise = _standard_noise(data.noise[fresh], base.outcome, y)
+    noise = known_noise.in_units_of_y(data.noise[fresh], base.outcome, y)
     before = base.posterior
     assert isinstance(before, GP)
     mean, std = before.predict(data.F[fresh])
     spread = np.sqrt(std**2 + before.noise_of(len(y), noise))
-    if np.any(np.abs(y - mean) > REFIT_Z * spread):
+    patient = base.own_noise is not None and len(fresh) < PATIENCE
+    if not patient and np.any(np.abs(y - mean) > REFIT_Z * spread):
         return None
     gp = before.condition(data.F[fresh], y, noise)
     rows = np.concatenate([base.rows, fresh])
-    return Model(gp, rows, base.outcome, base.fit, *gp.at_observations(), base=base)
+    own = None if base.own_noise is None else np.concatenate([base.own_noise, gp.noise[len(base.rows) :]])
+    return Model(gp, rows, base.outcome, base.fit, *gp.at_observations(), base=base, own_noise=own)
 
 
 def _standardised(data: Data, rows: NDArray[np.intp], settings: Settings) -> tuple[Outcome, Array, Array | None]:
     transform = fit_outcome(settings.outcome_transform, data.values[rows])
     y = transform.forward(data.values[rows])
-    return transform, y, _standard_noise(data.noise[rows], transform, y)
+    return transform, y, known_noise.in_units_of_y(data.noise[rows], transform, y)
 
 
 def _subsample_by_value(y: Array, most: int) -> NDArray[np.intp]:
@@ -279,15 +289,6 @@ def _subsample_by_value(y: Array, most: int) -> NDArray[np.intp]:
         return np.arange(n)
     places = np.linspace(0, n - 1, most).round().astype(int)
     return np.sort(np.argsort(y, kind="stable")[places])
-
-
-def _standard_noise(noise: Array, outcome: Outcome, y: Array) -> Array | None:
-    """Given variances in the units of y, or None if there are none."""
-    if np.isnan(noise).all():
-        return None
-    with np.errstate(over="ignore"):
-        scaled: Array = np.minimum(noise / np.maximum(outcome.slope(y), 1e-150) ** 2, 1e6)
-    return scaled
 
 
 def best_row(mean: Array, U: Array) -> int:  # (n,), (n, d)

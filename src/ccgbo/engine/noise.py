@@ -49,3 +49,12 @@ def standardised(noise: Noise, outcome: Outcome, y: Array) -> float | None:
         return EXACT_VARIANCE
     slope = float(np.median(outcome.slope(y)))
     return float(np.clip((noise / max(slope, 1e-150)) ** 2 if noise < LARGEST_SCORE else 1e6, EXACT_VARIANCE, 1e6))
+
+
+def in_units_of_y(noise: Array, outcome: Outcome, y: Array) -> Array | None:  # (n,), (n,) -> (n,)
+    """Given variances in the units of y, or None if there are none."""
+    if np.isnan(noise).all():
+        return None
+    with np.errstate(over="ignore"):
+        scaled: Array = np.minimum(noise / np.maximum(outcome.slope(y), 1e-150) ** 2, 1e6)
+    return scaled
