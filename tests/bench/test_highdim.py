@@ -174,7 +174,16 @@ def test_a_simulator_that_gymnasium_misses_is_a_missing_extra(monkeypatch: pytes
 
 def test_the_variant_without_the_middle_is_the_default_for_many_parameters_in_all_else() -> None:
     space = get_problem("ShiftedLevy25").space
-    methods = [VARIANTS[name]() for name in ("default", "no-middle")]
-    default, without = (Optimizer(space, preset=method.settings).settings for method in methods)  # type: ignore[attr-defined]
+    made = [VARIANTS[name]().make(space, 0, []) for name in ("default", "no-middle")]
+    default, without = (search.optimizer.settings for search in made)  # type: ignore[attr-defined]
     assert default.tuning.recombine_every == 10
     assert without == replace(default, tuning=replace(default.tuning, recombine_every=None))
+
+
+def test_the_acquisitions_of_our_own_that_the_default_is_compared_with_do_without_the_middle() -> None:
+    few, many = (get_problem(name).space for name in ("Hartmann6", "ShiftedLevy25"))
+    for name in ("gp-logei", "gp-ts-credit", "draws"):
+        made = [VARIANTS[name]().make(space, 0, []) for space in (few, many)]
+        tunings = [search.optimizer.settings.tuning for search in made]  # type: ignore[attr-defined]
+        assert [t.recombine_stalled for t in tunings] == [None, None]
+        assert [t.recombine_every for t in tunings] == [None, 10]

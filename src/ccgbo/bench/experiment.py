@@ -61,7 +61,8 @@ class Variant:
         settings = method.settings_for(self.kind) if isinstance(method, OptimizerMethod) else None
         settings = getattr(method, "settings", settings)
         full = None if settings is None else {**asdict(settings), "acquisition": repr(settings.acquisition)}
-        return {"method": self.method, "options": dict(self.options), "settings": full}
+        changes = dict(getattr(method, "changes", {}))
+        return {"method": self.method, "options": dict(self.options), "settings": full, "changes": changes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,13 +19,14 @@ from ccgbo.bench.credited import CreditedBy, Source
 from ccgbo.bench.turbo_box import TurboBox
 from ccgbo.credit.field import CreditSettings
 from ccgbo.engine.optimizer import Optimizer
-from ccgbo.engine.settings import DEFAULT, MANY, PAPER, Settings, resolve
+from ccgbo.engine.settings import DEFAULT, PAPER, Settings, resolve
 from ccgbo.space import Space
 from ccgbo.surrogate.gp.priors import NormalOnLog, NormalOnLogLengthscales
 
 
 def _changed(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[], Method]:
-    return lambda: EngineMethod(settings=resolve(preset, **changes))
+    """The optimizer without the middle of good points where there are up to 20 parameters, and with these changes."""
+    return lambda: EngineMethod(settings=resolve(preset, **changes), changes={"tuning": _AS_THE_MODEL_SAYS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,8 @@ class OwnDesign:
     def make(self, space: Space, seed: int, initial: Initial) -> Searcher:
         del initial
         size = max(self.each * space.d + self.more, self.least)
-        return EngineSearch(Optimizer(space, preset=self.settings, seed=seed, n_initial=size))
+        changes: dict[str, Any] = {"n_initial": size, "tuning": _AS_THE_MODEL_SAYS}
+        return EngineSearch(Optimizer(space, preset=self.settings, seed=seed, **changes))
 
 
 def _credited(source: Source, **options: Any) -> Callable[[], Method]:
@@ -53,6 +55,8 @@ def _papers(source: Source) -> Callable[[], Method]:
     return _changed(_NO_CREDIT, acquisition=CreditedBy(source=source, base=UCB(beta=2.576), credit=PAPER.credit))
 
 
+_AS_THE_MODEL_SAYS = {"recombine_stalled": None}
+_NO_MIDDLE = {"recombine_every": None, "recombine_stalled": None}
 _MODERATE: dict[str, Any] = {"base": UCB(beta=2.576), "credit": CreditSettings(strength=0.5, tau=5.0)}
 _PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search
 _NO_CREDIT = replace(PAPER, credit=replace(PAPER.credit, strength=0.0))
@@ -61,8 +65,10 @@ _DRAWS = {"hyper_samples": 6}
 
 VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
     {
-        "default": _changed(),
-        "default-nocredit": _changed(_PLAIN),
+        "default": lambda: EngineMethod(settings=DEFAULT),
+        "default-nocredit": lambda: EngineMethod(settings=_PLAIN),
+        "no-middle": lambda: EngineMethod(settings=DEFAULT, changes={"tuning": _NO_MIDDLE}),
+        "no-middle-nocredit": lambda: EngineMethod(settings=_PLAIN, changes={"tuning": _NO_MIDDLE}),
         "paper": _changed("paper"),
         "gp-logei": _changed(_PLAIN, acquisition=LogEI()),
         "gp-ucb": _changed(_PLAIN, acquisition=UCB(beta=2.576)),
@@ -89,7 +95,6 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "tight-prior": _changed(fit={"lengthscale_prior": NormalOnLogLengthscales(trend_sd=0.3)}),
         "more-noise": _changed(fit={"noise_prior": NormalOnLog(mean=-4.0, sd=1.5)}),
         "wider-noise": _changed(fit={"noise_prior": NormalOnLog(mean=-4.0, sd=3.0)}),
-        "no-middle": _changed(tuning=replace(MANY.tuning, recombine_every=None)),
         "turbo-box": lambda: TurboBox(settings=_PLAIN),
         "start-5": lambda: OwnDesign(least=5),
         "start-d+1": lambda: OwnDesign(each=1, more=1, least=5),

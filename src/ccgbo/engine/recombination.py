@@ -1,4 +1,4 @@
-"""The middle of the most promising observations, as a point to evaluate where there are many parameters.
+"""The middle of the most promising observations, as a point to evaluate.
 
     w_i  in proportion to  log(m + 1/2) - log i,   i = 1, ..., m   the places by credit, or without it by posterior mean
 
@@ -6,6 +6,9 @@ Of 20 points in 100 dimensions none is good in more than some of the coordinates
 weighted mean keeps what the better ones have in common and averages out what they have not, as the recombination of
 an evolution strategy does (Hansen 2016, arXiv 1604.00772, whose weights these are). No acquisition looks there: to a
 model without a trend the middle is an average place.
+
+With fewer parameters the model has something to say, and the middle is for when it was wrong: after a suggestion that
+did not become the best, as a simplex contracts when its reflection fails (Nelder and Mead 1965).
 
 A mean of choices is none, so only observations with the choices of the most promising one take part.
 """
@@ -19,13 +22,28 @@ from ccgbo.engine.step import State
 from ccgbo.space import Categorical, Space
 
 PARENTS = 10  # m, at most
+ENOUGH = 5  # parameters from which on it pays when the search has stalled
 LEAST_FACTOR = 0.1  # of what else weighs an acquisition: a prior over the optimum, the chance of success
 
 
 def is_due(state: State) -> bool:
-    """Whether this suggestion is the middle: every so many of one objective, the first among them."""
-    every = state.settings.tuning.recombine_every
-    return every is not None and state.goals is None and state.t % every == 0
+    """Whether this suggestion of one objective is the middle: it is time for it, or the search has stalled."""
+    if state.goals is not None:
+        return False
+    every, stalled = state.settings.tuning.recombine_every, state.settings.tuning.recombine_stalled
+    if every is not None and state.t % every == 0:
+        return True
+    return stalled is not None and _suits(state.space) and _since_best(state) % stalled == 1
+
+
+def _suits(space: Space) -> bool:
+    return space.d >= ENOUGH and not space.mixed
+
+
+def _since_best(state: State) -> int:
+    """How many suggestions ago the best observation was made; all of them, if it was before the first."""
+    told_since = len(state.placed) - 1 - int(state.model.rows[state.best])
+    return min(told_since, state.t)
 
 
 def recombined(state: State, merit: Array) -> Array | None:  # (n,) of the observations -> (d,)

@@ -195,6 +195,7 @@ PAPER = Settings(
         n_starts=0,
         search_steps=30,  # of no effect without starts
         recombine_every=None,
+        recombine_stalled=None,
         min_pending_distance=0.05,
         batch_at_once=None,  # the paper evaluates one point at a time
     ),
@@ -208,7 +209,7 @@ MANY = Settings(
     fit=FitSettings(lengthscale_prior=HVARFNER, noise_prior=HVARFNER_NOISE, signal_prior=None, trend_prior=None),
     acquisition=UCB(beta=0.5),
     adapt=False,
-    tuning=EngineTuning(learn_signal=False, n_candidates=256, n_local=256, recombine_every=10),
+    tuning=EngineTuning(learn_signal=False, n_candidates=256, n_local=256, recombine_every=10, recombine_stalled=None),
 )
 """What the default preset is beyond ``FEW`` parameters."""
 

@@ -67,9 +67,10 @@ class EngineMethod:
     """The optimizer itself with given settings: GP-UCB without credit, CCGBO with it, on any acquisition."""
 
     settings: Settings = PAPER
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of them, after they were adapted to the space
 
     def make(self, space: Space, seed: int, initial: Initial) -> EngineSearch:
-        return EngineSearch.after(initial, space, seed, self.settings)
+        return EngineSearch.after(initial, space, seed, self.settings, **self.changes)
 
 
 class EngineSearch:
@@ -80,9 +81,9 @@ class EngineSearch:
         self._asked: Trial | None = None
 
     @classmethod
-    def after(cls, initial: Initial, space: Space, seed: int, settings: Settings) -> EngineSearch:
+    def after(cls, initial: Initial, space: Space, seed: int, settings: Settings, **changes: Any) -> EngineSearch:
         """One that was told the initial design."""
-        optimizer = Optimizer(space, preset=settings, seed=seed, n_initial=len(initial))
+        optimizer = Optimizer(space, preset=settings, seed=seed, n_initial=len(initial), **changes)
         optimizer.tell_many([point for point, _ in initial], [value for _, value in initial])
         return cls(optimizer)
 
