@@ -16,8 +16,8 @@ from ccgbo.bench.problems.lasso import data, greatest_penalty
 from ccgbo.bench.problems.policies import TASKS, mean_return
 from ccgbo.bench.problems.rover import GOAL, SIDE, START, curve, obstacles, rover
 from ccgbo.bench.problems.shifted import target
+from ccgbo.bench.quality import design_of
 from ccgbo.bench.variants import VARIANTS
-from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import MissingExtraError
 
 CHOOSING, REPORTING = problem_names("highdim_choosing"), problem_names("highdim_reporting")
@@ -174,7 +174,8 @@ def test_a_simulator_that_gymnasium_misses_is_a_missing_extra(monkeypatch: pytes
 
 def test_the_variant_without_the_middle_is_the_default_for_many_parameters_in_all_else() -> None:
     space = get_problem("ShiftedLevy25").space
-    made = [VARIANTS[name]().make(space, 0, []) for name in ("default", "no-middle")]
+    start = [(point, 0.0) for point in design_of(space, 0, 1)]
+    made = [VARIANTS[name]().make(space, 0, start) for name in ("default", "no-middle")]
     default, without = (search.optimizer.settings for search in made)  # type: ignore[attr-defined]
     assert default.tuning.recombine_every == 10
     assert without == replace(default, tuning=replace(default.tuning, recombine_every=None))
@@ -183,7 +184,7 @@ def test_the_variant_without_the_middle_is_the_default_for_many_parameters_in_al
 def test_the_acquisitions_of_our_own_that_the_default_is_compared_with_do_without_the_middle() -> None:
     few, many = (get_problem(name).space for name in ("Hartmann6", "ShiftedLevy25"))
     for name in ("gp-logei", "gp-ts-credit", "draws"):
-        made = [VARIANTS[name]().make(space, 0, []) for space in (few, many)]
+        made = [VARIANTS[name]().make(s, 0, [(p, 0.0) for p in design_of(s, 0, 1)]) for s in (few, many)]
         tunings = [search.optimizer.settings.tuning for search in made]  # type: ignore[attr-defined]
         assert [t.recombine_stalled for t in tunings] == [None, None]
         assert [t.recombine_every for t in tunings] == [None, 10]

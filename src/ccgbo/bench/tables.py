@@ -19,8 +19,8 @@ NAMES = {"ucb": "GP-UCB", "ccgbo": "CCGBO", "random": "Random", "wgp": "WGP", "r
          "hebo": "HEBO", "smac": "SMAC3", "saasbo": "SAASBO", "gp-logei": "LogEI alone",
          "default-nocredit": "default without credit", "no-middle": "default without the middle",
          "no-middle-nocredit": "default without the middle and credit", "paper": "paper preset",
-         "optuna-nsga2": "Optuna NSGA-II", "botorch-nehvi": "BoTorch qLogNEHVI", "default-credit": "default with credit",
-         "scalarized": "random scalarisation"}  # fmt: skip
+         "optuna-nsga2": "Optuna NSGA-II", "botorch-nehvi": "BoTorch qLogNEHVI",
+         "default-credit": "default with credit", "scalarized": "random scalarisation"}  # fmt: skip
 METRIC_NAMES = {"ausr": "AUSR", "final": "final simple regret"}
 PARETO_NAMES = {"ausr": "area under log hypervolume difference", "final": "final hypervolume difference"}
 

@@ -65,10 +65,10 @@ _DRAWS = {"hyper_samples": 6}
 
 VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
     {
-        "default": lambda: EngineMethod(settings=DEFAULT),
-        "default-nocredit": lambda: EngineMethod(settings=_PLAIN),
-        "no-middle": lambda: EngineMethod(settings=DEFAULT, changes={"tuning": _NO_MIDDLE}),
-        "no-middle-nocredit": lambda: EngineMethod(settings=_PLAIN, changes={"tuning": _NO_MIDDLE}),
+        "default": lambda: EngineMethod(settings=resolve(DEFAULT)),
+        "default-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN)),
+        "no-middle": lambda: EngineMethod(settings=resolve(DEFAULT), changes={"tuning": _NO_MIDDLE}),
+        "no-middle-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN), changes={"tuning": _NO_MIDDLE}),
         "paper": _changed("paper"),
         "gp-logei": _changed(_PLAIN, acquisition=LogEI()),
         "gp-ucb": _changed(_PLAIN, acquisition=UCB(beta=2.576)),
