@@ -180,7 +180,7 @@ def test_the_kept_rows_of_an_experiment_belong_to_it(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("experiment", "problem", "method", "seed"),
-    [("choosing", "Branin2", "tight-prior", 700), ("choosing_noise_05", "Currin2", "default", 701)],
+    [("choosing", "Branin2", "tight-prior", 700), ("choosing_noise_05", "Currin2", "no-middle", 701)],
 )
 def test_a_kept_row_can_be_run_again(experiment: str, problem: str, method: str, seed: int) -> None:
     kept = read_results(RESULTS / f"{experiment}.jsonl.gz").row(problem, method, seed)

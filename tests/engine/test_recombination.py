@@ -9,7 +9,7 @@ import pytest
 
 from ccgbo import Categorical, NormalPrior, Optimizer
 from ccgbo.engine.proposal import propose
-from ccgbo.engine.recombination import PARENTS, is_due, recombined
+from ccgbo.engine.recombination import ENOUGH, PARENTS, is_due, recombined
 from ccgbo.engine.settings import FEW
 
 FAST: dict[str, Any] = {"n_candidates": 32, "n_local": 32, "n_starts": 1, "search_steps": 4, "max_iterations": 10}
@@ -54,10 +54,48 @@ def test_then_it_is_every_tenth() -> None:
     assert np.flatnonzero(found).tolist() == [0, 10]
 
 
-@pytest.mark.parametrize("settings", [{"d": FEW}, {"adapt": False}, {"preset": "paper"}])
-def test_the_defaults_for_few_parameters_and_the_paper_never_suggest_it(settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize("settings", [{"d": FEW}, {"adapt": False}])
+def test_the_default_for_few_parameters_does_not_begin_with_it(settings: dict[str, Any]) -> None:
     opt = told(**settings)
     assert not is_due(opt.snapshot()) and not propose(opt.snapshot(), opt.generator()).recombines
+
+
+def due_after(values: list[float], opt: Optimizer) -> list[bool]:
+    """Whether the middle is due before each suggestion, where they are told these values."""
+    found = []
+    for value in values:
+        found.append(is_due(opt.snapshot()))
+        opt.tell(opt.ask(), value)
+    return found
+
+
+def test_up_to_twenty_parameters_it_follows_a_suggestion_that_did_not_become_the_best() -> None:
+    rising = [float(value) for value in range(1, 5)]
+    assert due_after([*rising, 0.0, 5.0, 0.0, 0.0], told(d=ENOUGH, noise="none")) == [False] * 5 + [True, False, True]
+
+
+def test_while_none_becomes_the_best_it_comes_again_at_every_tenth() -> None:
+    found = due_after([1.0, *np.linspace(-1.0, -2.0, 22)], told(d=ENOUGH, noise="none"))
+    assert np.flatnonzero(found).tolist() == [2, 12, 22]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"d": ENOUGH - 1},
+        {"space": {**cube(ENOUGH), "kind": Categorical(["a", "b"])}},
+        {"d": ENOUGH, "preset": "paper"},
+        {"d": ENOUGH, "tuning": FAST | {"recombine_stalled": None}},
+    ],
+)
+def test_fewer_parameters_choices_and_the_paper_do_without_it(settings: dict[str, Any]) -> None:
+    assert not any(due_after([1.0, -1.0, -2.0, -3.0], told(noise="none", **settings)))
+
+
+def test_values_told_from_elsewhere_do_not_count_as_suggestions_that_failed() -> None:
+    opt = told(d=ENOUGH)
+    opt.tell({f"x{i}": 0.9 for i in range(ENOUGH)}, -9.0)
+    assert not is_due(opt.snapshot())
 
 
 def test_without_credit_the_places_are_those_of_the_posterior_mean() -> None:

@@ -250,6 +250,13 @@ def test_a_setting_of_a_later_version_is_named() -> None:
         settings_from_dict(settings_to_dict(ccgbo.Settings()) | {"acquisition": {"type": "qei"}})
 
 
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_a_study_stored_before_there_was_a_setting_goes_on_as_it_was(preset: str) -> None:
+    data = settings_to_dict(ccgbo.PRESETS[preset])
+    del data["tuning"]["recombine_stalled"]
+    assert settings_from_dict(data).tuning.recombine_stalled is None
+
+
 def test_priors_come_back_equal_from_json() -> None:
     prior = {"x": ccgbo.NormalPrior(0.3, 0.1), "k": {"a": 0.9, True: 0.1}}
     assert prior_from_dict(json.loads(json.dumps(prior_to_dict(prior)))) == prior

@@ -32,6 +32,7 @@ from ccgbo.validation import whole_number
 
 METRIC_KINDS = ("constrained", "pareto")
 PEER_KINDS = ("quality", *METRIC_KINDS)  # against other libraries
+SHOWN_KINDS = ("regret", *PEER_KINDS)  # whose methods are shown the same initial points
 KINDS = ("regret", *PEER_KINDS, "theory", "illustration")
 
 
@@ -87,7 +88,7 @@ class Experiment:
     reference: str = "ucb"  # label that ratios are taken to
     noise: float | None = None  # quality only: standard deviation relative to the spread; None: the problem's own
     design: bool = True  # quality only: whether every method is shown the same initial points
-    initial: int | None = None  # against other libraries only: how many these are; None: max(2 d, 10)
+    initial: int | None = None  # how many points every method is shown first; None: max(2 d, 10)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -96,8 +97,8 @@ class Experiment:
             whole_number(name, getattr(self, name), at_least=least)
         if self.kind != "quality" and (self.noise is not None or not self.design):
             raise SettingError(f"noise and design belong to the kind 'quality', got kind {self.kind!r}.")
-        if self.kind not in PEER_KINDS and self.initial is not None:
-            raise SettingError(f"initial must belong to one of the kinds {list(PEER_KINDS)}, got kind {self.kind!r}.")
+        if self.kind not in SHOWN_KINDS and self.initial is not None:
+            raise SettingError(f"initial must belong to one of the kinds {list(SHOWN_KINDS)}, got kind {self.kind!r}.")
         if self.initial is not None:
             whole_number("initial", self.initial, at_least=1)
         if self.noise is not None and not self.noise >= 0.0:
@@ -149,7 +150,7 @@ class Experiment:
 
     def record(self) -> dict[str, Any]:
         """What a result file says of the experiment; the number of seeds is seen from its rows."""
-        own: dict[str, Any] = {"initial": self.initial} if self.kind in PEER_KINDS else {}
+        own: dict[str, Any] = {"initial": self.initial} if self.kind in SHOWN_KINDS else {}
         if self.kind == "quality":
             own = {"noise": self.noise, "design": self.design, **own}
         return {

@@ -35,9 +35,9 @@ def noise_of(seed: int, index: int) -> np.random.Generator:
     return np.random.default_rng([seed, index, NOISE_STREAM])
 
 
-def initial_design(problem: Problem, seed: int) -> Initial:
-    """max(2 d, 10) uniform points and their noisy values."""
-    n = max(2 * problem.space.d, 10)
+def initial_design(problem: Problem, seed: int, n: int | None = None) -> Initial:
+    """``n`` uniform points and their noisy values; None is max(2 d, 10)."""
+    n = max(2 * problem.space.d, 10) if n is None else n
     points = [problem.space.decode(u) for u in design_points(problem.space, "random", 0, n, n, seed)]
     return [(point, problem.noisy(point, noise_of(seed, i))) for i, point in enumerate(points)]
 
@@ -45,7 +45,7 @@ def initial_design(problem: Problem, seed: int) -> Initial:
 def start(experiment: Experiment, cell: Cell) -> tuple[Problem, Initial, Searcher]:
     """A run before its first iteration."""
     problem = get_problem(cell.problem, cell.seed)
-    initial = initial_design(problem, cell.seed)
+    initial = initial_design(problem, cell.seed, experiment.initial)
     return problem, initial, experiment.variant(cell.method).make().make(problem.space, cell.seed, initial)
 
 

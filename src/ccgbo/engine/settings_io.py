@@ -33,6 +33,8 @@ TYPES: dict[str, type] = {
     **{name: type(acquisition) for name, acquisition in ACQUISITIONS.items()},
 }
 TAGS = {cls: tag for tag, cls in TYPES.items()}
+EARLIER: dict[type, dict[str, Any]] = {EngineTuning: {"recombine_stalled": None}}
+"""What a setting was before there was one, where that is not its default: a study that was stored then goes on so."""
 WITHHELD = "withheld"
 DEEPEST = 32  # nesting of settings that can be meant
 
@@ -70,7 +72,7 @@ def _encode(value: Any) -> Any:
 def settings_from_dict(data: Any, acquisition: Acquisition | Schedule | None = None) -> Settings:
     """Settings from what ``settings_to_dict`` gave; ``acquisition`` fills in for one that was withheld.
 
-    A field that is missing has its default. Anything else that is not as it was written is a StorageError or, where a
+    A field that is missing has its default, or what ``EARLIER`` says. Anything else that is not as it was written is a StorageError or, where a
     value breaks its rule, a SettingError, both naming the field.
     """
     settings = _decode("settings", data)
@@ -100,7 +102,7 @@ def _decode(path: str, data: Any) -> Any:
         raise StorageError(f"the study's {path} uses {shown(tag)}, which this ccgbo does not know: upgrade it.")
     cls: Any = Withheld if tag == WITHHELD else TYPES[tag]
     known = {f.name: f for f in fields(cls)}
-    rest = {name: value for name, value in data.items() if name != "type"}
+    rest = EARLIER.get(cls, {}) | {name: value for name, value in data.items() if name != "type"}
     for name in rest:
         if name not in known:
             raise StorageError(f"the study uses the setting {path}.{name}, unknown to this ccgbo: upgrade it.")
