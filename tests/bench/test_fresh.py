@@ -12,6 +12,7 @@ import pytest
 from ccgbo.bench.experiment import load_experiment
 from ccgbo.bench.problems import GROUPS, get_problem
 from ccgbo.bench.problems.bbob import FRESH as BBOB
+from ccgbo.bench.problems.bbob import FUNCTIONS, RUGGED, RUGGED_FUNCTIONS
 from ccgbo.bench.problems.simulations import FRESH as SIMULATIONS
 from ccgbo.bench.problems.simulations import PELTS, e_factor, log_error
 from ccgbo.bench.problems.tables import FRESH as TABLES
@@ -24,14 +25,26 @@ def test_the_fresh_set_shares_no_problem_with_any_other() -> None:
     assert not any(fresh & set(group) for name, group in GROUPS.items() if name != "fresh")
 
 
+def test_the_rugged_functions_of_the_suite_are_others_than_the_fresh_ones() -> None:
+    assert not set(FUNCTIONS.values()) & set(RUGGED_FUNCTIONS.values())
+
+
 def test_no_other_experiment_uses_the_seeds_of_the_fresh_set() -> None:
     mine = load_experiment("fresh")
-    for name in ("choosing", "choosing_noise_01", "choosing_noise_05", "quality", "dimension", "highdim_choosing"):
+    for name in (
+        "choosing",
+        "choosing_noise_01",
+        "choosing_noise_05",
+        "quality",
+        "dimension",
+        "highdim_choosing",
+        "middle",
+    ):
         other = load_experiment(name)
         assert other.first_seed + other.seeds <= mine.first_seed
 
 
-@pytest.mark.parametrize("name", [*BBOB, *TABLES])
+@pytest.mark.parametrize("name", [*BBOB, *RUGGED, *TABLES])
 def test_the_optimum_is_attained_and_nothing_is_above_it(name: str) -> None:
     problem = get_problem(name, seed=3)
     assert not problem.best_known

@@ -72,8 +72,8 @@ def _encode(value: Any) -> Any:
 def settings_from_dict(data: Any, acquisition: Acquisition | Schedule | None = None) -> Settings:
     """Settings from what ``settings_to_dict`` gave; ``acquisition`` fills in for one that was withheld.
 
-    A field that is missing has its default, or what ``EARLIER`` says. Anything else that is not as it was written is a StorageError or, where a
-    value breaks its rule, a SettingError, both naming the field.
+    A field that is missing has its default, or what ``EARLIER`` says. Anything else that is not as it was written is a
+    StorageError or, where a value breaks its rule, a SettingError, both naming the field.
     """
     settings = _decode("settings", data)
     if not isinstance(settings, Settings):

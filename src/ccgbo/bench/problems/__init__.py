@@ -11,6 +11,8 @@
     reporting   15 problems on which no setting was chosen, to report the default on: three tasks of the paper, tuning
                 of real models, engineering formulas
     fresh       16 problems on which nothing is ever chosen: neither in a set above nor looked at when one was made
+    rugged      12 functions with ridges, valleys and many local optima in 5 to 20 dimensions, to choose on beside
+                the choosing set
     dimension   four families in 1, 2, 5, 10 and 20 dimensions, on which no setting was chosen
     numbers     choosing and reporting without their mixed problems
     mixed       those of the two that have categoricals
@@ -97,6 +99,7 @@ GROUPS: Mapping[str, Mapping[str, Factory]] = MappingProxyType(
         "choosing": _CHOOSING,
         "reporting": _REPORTING,
         "fresh": {**bbob.FRESH, **tables.FRESH, **simulations.FRESH},
+        "rugged": bbob.RUGGED,
         "dimension": synthetic.DIMENSION,
         "numbers": {name: make for name, make in {**_CHOOSING, **_REPORTING}.items() if name not in _MIXED},
         "mixed": _MIXED,
