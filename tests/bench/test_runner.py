@@ -41,6 +41,15 @@ def test_a_second_run_gives_the_same_file_byte_for_byte(tmp_path: Path) -> None:
     assert (tmp_path / "first.jsonl").read_bytes() == (tmp_path / "second.jsonl").read_bytes()
 
 
+def test_an_experiment_may_say_how_many_points_every_method_is_shown_first(tmp_path: Path) -> None:
+    few = run_experiment(tiny(initial=4), tmp_path / "few.jsonl")
+    assert {row["n_initial"] for row in few.rows.values()} == {4}
+    with pytest.raises(StorageError, match="has initial = 4, not None"):
+        run_experiment(tiny(), tmp_path / "few.jsonl")
+    with pytest.raises(SettingError, match="initial must belong to one of the kinds"):
+        tiny(initial=4, kind="theory")
+
+
 def test_two_workers_give_the_file_of_one(tmp_path: Path) -> None:
     run_experiment(tiny(), tmp_path / "one.jsonl")
     run_experiment(tiny(), tmp_path / "two.jsonl", jobs=2)
