@@ -1,9 +1,10 @@
 """Settings of the optimizer that the quality experiments compare, by name: the default, and what it was chosen among.
 
 Each differs from the default in one thing; ``default-nocredit`` is the default with all use of credit removed, and
-``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). ``no-middle`` is the default for
-more than 20 parameters without the middle of good points (engine/recombination.py), and is meant for these only. A
-method named ``start ...`` makes its own initial design of that size.
+``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). ``no-middle`` is the default without
+the middle of good points (engine/recombination.py), and differs from it beyond seven parameters that are all numbers.
+The acquisitions of our own (``gp-...``) have it beyond 20 parameters only. A method named ``start ...`` makes its own
+initial design of that size.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from ccgbo.engine.step import State
 from ccgbo.space import Categorical, Space
 
 PARENTS = 10  # m, at most
-ENOUGH = 5  # parameters from which on it pays when the search has stalled
+ENOUGH = 8  # parameters from which on it pays when the search has stalled
 LEAST_FACTOR = 0.1  # of what else weighs an acquisition: a prior over the optimum, the chance of success
 
 
