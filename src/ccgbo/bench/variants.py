@@ -3,8 +3,9 @@
 Each differs from the default in one thing; ``default-nocredit`` is the default with all use of credit removed, and
 ``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). ``no-middle`` is the default without
 the middle of good points (engine/recombination.py), and differs from it beyond seven parameters that are all numbers.
-The acquisitions of our own (``gp-...``) have it beyond 20 parameters only. A method named ``start ...`` makes its own
-initial design of that size.
+``greedy`` has UCB with beta 0.5 at every suggestion, as the default has beyond 20 parameters, and ``greedy-jes`` in the
+place of LogEI, both with the middle. The acquisitions of our own (``gp-...``) have it beyond 20 parameters only. A
+method named ``start ...`` makes its own initial design of that size.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ _MODERATE: dict[str, Any] = {"base": UCB(beta=2.576), "credit": CreditSettings(s
 _PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search
 _NO_CREDIT = replace(PAPER, credit=replace(PAPER.credit, strength=0.0))
 _TURNS: Any = DEFAULT.acquisition
+_GREEDY_TURNS = replace(_TURNS, exploit=UCB(beta=0.5))
 _DRAWS = {"hyper_samples": 6}
 
 VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
@@ -70,6 +72,8 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "default-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN)),
         "no-middle": lambda: EngineMethod(settings=resolve(DEFAULT), changes={"tuning": _NO_MIDDLE}),
         "no-middle-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN), changes={"tuning": _NO_MIDDLE}),
+        "greedy": lambda: EngineMethod(settings=resolve(_PLAIN), changes={"acquisition": UCB(beta=0.5)}),
+        "greedy-jes": lambda: EngineMethod(settings=resolve(DEFAULT), changes={"acquisition": _GREEDY_TURNS}),
         "paper": _changed("paper"),
         "gp-logei": _changed(_PLAIN, acquisition=LogEI()),
         "gp-ucb": _changed(_PLAIN, acquisition=UCB(beta=2.576)),
