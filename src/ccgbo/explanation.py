@@ -9,6 +9,7 @@ from typing import Any
 from ccgbo.markup import table
 from ccgbo.text import printable
 
+MIDDLE = "Recombination"  # in the place of an acquisition where none was maximised
 PROMISES = {  # by acquisition: what the chosen point has most of
     "EI": "it promises the largest improvement on average",
     "LogEI": "it promises the largest improvement on average",
@@ -16,7 +17,7 @@ PROMISES = {  # by acquisition: what the chosen point has most of
     "ThompsonSampling": "it is the best of one function drawn from what the model believes",
     "MES": "it tells most about how good the optimum is",
     "JES": "it tells most about where and how good the optimum is",
-    "Recombination": "it is the middle of the most promising trials so far",
+    MIDDLE: "it is the middle of the most promising trials so far",
     "EHVI": "it promises to widen the front most on average",
     "Scalarized": "it promises most at one trade-off between the objectives, drawn at random",
     "Feasibility": "no feasible point is known yet, and it is the likeliest to be one",
@@ -74,6 +75,9 @@ class Explanation:
         return ", ".join(f"{printable(name)} {mean:.6g} ± {std:.2g}" for name, (mean, std) in self.metrics.items())
 
     def _credit(self) -> str:
+        if self.acquisition == MIDDLE:
+            decided = "credit" if self.neighbours else "what the model expects there"
+            return f"which trials these are was decided by {decided}"
         if not self.neighbours or self.weight is None:
             return "credit did not act on this choice"
         near = ", ".join(f"{n.trial_id} ({n.credit:.2f})" for n in self.neighbours)
@@ -83,7 +87,9 @@ class Explanation:
         return f"{said}; by that its promise counts {_percent(self.weight)}"
 
     def _other_factors(self) -> list[str]:
-        if not self.weight or self.factor is None or abs(self.factor / self.weight - 1.0) < 1e-3:
+        if self.acquisition == MIDDLE or not self.weight or self.factor is None:
+            return []
+        if abs(self.factor / self.weight - 1.0) < 1e-3:
             return []
         if self.feasibility is not None and abs(self.factor / self.weight - self.feasibility) < 1e-3:
             return []

@@ -43,7 +43,10 @@ def test_beyond_twenty_parameters_the_first_suggestion_is_the_middle_and_says_so
     np.testing.assert_array_equal(proposal.chosen, recombined(opt.snapshot(), proposal.scores.credit))
     trial = opt.ask()
     assert trial.params == opt.space.decode(proposal.chosen)
-    assert "the middle of the most promising trials" in str(opt.explain(trial))
+    said = str(opt.explain(trial))
+    assert "the middle of the most promising trials" in said
+    assert "which trials these are was decided by credit" in said
+    assert "counts" not in said  # no acquisition was weighed
 
 
 def test_then_it_is_every_tenth() -> None:

@@ -18,7 +18,7 @@ from ccgbo.engine.history import History
 from ccgbo.engine.model import Model
 from ccgbo.engine.proposal import Proposal, aim_of
 from ccgbo.engine.step import State
-from ccgbo.explanation import CreditRow, Credits, Explanation, Neighbour
+from ccgbo.explanation import MIDDLE, CreditRow, Credits, Explanation, Neighbour
 from ccgbo.records import Trial
 
 
@@ -53,7 +53,7 @@ def explain_choices(
         Explanation(
             reason="suggested by the model",
             t=state.t,
-            acquisition="Recombination" if proposal.recombines else type(proposal.acquisition).__name__,
+            acquisition=MIDDLE if proposal.recombines else type(proposal.acquisition).__name__,
             base=float(base[i]),
             weight=float(weight[i]),
             factor=float(total[i]),
