@@ -206,5 +206,7 @@ def test_the_command_prints_the_tables_of_a_quality_experiment(monkeypatch: pyte
     arguments = ["report", "quality", "--problems", "mixed", "--methods", "default,optuna-tpe,random"]
     out = CliRunner().invoke(bench, arguments, catch_exceptions=False).output
     assert "| default |" in out and "KNNWine" in out and "Hartmann3" not in out and "BoTorch" not in out
+    named = CliRunner().invoke(bench, ["report", "quality", "--methods", "paper"]).output  # a group of problems, too
+    assert "| paper preset |" in named
     wrong = CliRunner().invoke(bench, ["report", "quality", "--reference", "nobody"])
     assert wrong.exit_code == 1 and "reference must be among" in wrong.output

@@ -45,20 +45,23 @@ def list_() -> None:
 
 
 def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
-    """Comma-separated names; the name of a group of problems stands for them."""
+    """Comma-separated names."""
+    return None if text is None else [part.strip() for part in text.split(",")]
+
+
+def _problems(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    """The same of problems; the name of a group stands for those in it."""
     from ccgbo.bench.problems import GROUPS, METRIC_GROUPS
 
-    if text is None:
-        return None
-    groups = {**GROUPS, **METRIC_GROUPS}
-    return [name for part in text.split(",") for name in groups.get(part.strip(), (part.strip(),))]
+    names, groups = _names(context, option, text), {**GROUPS, **METRIC_GROUPS}
+    return None if names is None else [name for part in names for name in groups.get(part, (part,))]
 
 
 @bench.command()
 @click.argument("experiment")
 @click.option("--seeds", type=click.IntRange(min=1), help="How many seeds; the experiment's own number if not given.")
 @click.option("--first-seed", type=click.IntRange(min=0), help="The first of them.")
-@click.option("--problems", callback=_names, help="Only these, comma-separated; or a group, as highdim_20_200.")
+@click.option("--problems", callback=_problems, help="Only these, comma-separated; or a group, as highdim_20_200.")
 @click.option("--methods", callback=_names, help="Only these, comma-separated, by the labels of the experiment.")
 @click.option("-j", "--jobs", type=int, default=1, show_default=True, help="Runs at a time.")
 @click.option("--backend", type=click.Choice(["loky", "dask", "ray"]), default="loky", show_default=True)
@@ -104,7 +107,7 @@ def run(
 @click.option("--tables", type=click.Path(path_type=Path), help="Directory for tables as .md, .csv and .tex.")
 @click.option("--figures", type=click.Path(path_type=Path), help="Directory for figures as .png.")
 @click.option("--into", type=click.Path(path_type=Path, exists=True), help="Markdown page whose blocks are refreshed.")
-@click.option("--problems", callback=_names, help="Only these, comma-separated; or a group, as numbers or mixed.")
+@click.option("--problems", callback=_problems, help="Only these, comma-separated; or a group, as numbers or mixed.")
 @click.option("--methods", callback=_names, help="Only these, comma-separated.")
 @click.option("--reference", help="The method that ratios are taken to.")
 @click.option("--iterations", type=click.IntRange(min=1), help="Only the first of each run.")
