@@ -1,11 +1,12 @@
 """Settings of the optimizer that the quality experiments compare, by name: the default, and what it was chosen among.
 
-Each differs from the default in one thing; ``default-nocredit`` is the default with all use of credit removed, and
-``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). ``no-middle`` is the default without
+Each differs from the default in one thing. ``default-nocredit`` has credit switched off, so that the middle goes by
+posterior mean; ``no-middle-nocredit`` is the default with all use of credit removed. ``no-middle`` is the default without
 the middle of good points (engine/recombination.py), and differs from it beyond seven parameters that are all numbers.
-``greedy`` has UCB with beta 0.5 at every suggestion, as the default has beyond 20 parameters, and ``greedy-jes`` in the
-place of LogEI, both with the middle. The acquisitions of our own (``gp-...``) have it beyond 20 parameters only. A
-method named ``start ...`` makes its own initial design of that size.
+``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). ``greedy`` has UCB with beta 0.5 at
+every suggestion, as the default has beyond 20 parameters, and ``greedy-jes`` in the place of LogEI, both with the middle.
+The acquisitions of our own (``gp-...``) have the middle beyond 20 parameters only. A method named ``start ...`` makes its
+own initial design of that size.
 """
 
 from __future__ import annotations
