@@ -1,12 +1,14 @@
 """Settings of the optimizer that the quality experiments compare, by name: the default, and what it was chosen among.
 
-Each differs from the default in one thing. ``default-nocredit`` has credit switched off, so that the middle goes by
-posterior mean; ``no-middle-nocredit`` is the default with all use of credit removed. ``no-middle`` is the default without
-the middle of good points (engine/recombination.py), and differs from it beyond seven parameters that are all numbers.
-``turbo-box`` searches the same surrogate with TuRBO's trust region (turbo_box.py). ``greedy`` has UCB with beta 0.5 at
-every suggestion, as the default has beyond 20 parameters, and ``greedy-jes`` in the place of LogEI, both with the middle.
-The acquisitions of our own (``gp-...``) have the middle beyond 20 parameters only. A method named ``start ...`` makes its
-own initial design of that size.
+Each differs from the default in one thing.
+
+    default-nocredit      credit is switched off, so that the middle goes by posterior mean
+    no-middle             without the middle of good points (engine/recombination.py)
+    no-middle-nocredit    with all use of credit removed
+    turbo-box             searches the same surrogate with TuRBO's trust region (turbo_box.py)
+    greedy, greedy-jes    UCB with beta 0.5 at every suggestion, as beyond 20 parameters, or in the place of LogEI
+    gp-...                acquisitions of our own; they have the middle beyond 20 parameters only
+    start-...             makes its own initial design of that size
 """
 
 from __future__ import annotations
