@@ -202,7 +202,7 @@ def test_the_size_of_the_design_is_that_of_the_file_and_agrees_with_the_rows(tmp
     assert {row["n_initial"] for row in found.rows.values()} == {6}
     with pytest.raises(Exception, match="initial = 6, not 7"):
         run_experiment(parse_experiment({**SPEC, "methods": ["random"], "initial": 7}), tmp_path / "a.jsonl")
-    for wrong, message in (({"initial": 0}, "initial must be"), ({"kind": "regret"}, "must belong to one of")):
+    for wrong, message in (({"initial": 0}, "initial must be"), ({"kind": "theory"}, "must belong to one of")):
         with pytest.raises(SettingError, match=message):
             parse_experiment({**SPEC, "methods": ["random"], **wrong})
 
