@@ -95,7 +95,7 @@ def test_fewer_parameters_choices_and_the_paper_do_without_it(settings: dict[str
     assert not any(due_after([1.0, -1.0, -2.0, -3.0], told(noise="none", **settings)))
 
 
-def test_values_told_from_elsewhere_do_not_count_as_suggestions_that_failed() -> None:
+def test_before_the_first_suggestion_a_bad_value_told_from_elsewhere_asks_for_no_middle() -> None:
     opt = told(d=ENOUGH)
     opt.tell({f"x{i}": 0.9 for i in range(ENOUGH)}, -9.0)
     assert not is_due(opt.snapshot())

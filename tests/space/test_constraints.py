@@ -162,18 +162,16 @@ def test_a_narrow_band_is_sampled_evenly_along_and_across(d: int, width: float) 
 
 @pytest.mark.parametrize(("d", "width"), [(2, 1e-4), (2, 1e-7), (5, 1e-5), (5, 1e-9), (5, 1e-12)])
 def test_the_search_of_a_narrow_band_covers_it_and_finds_the_optimum(d: int, width: float) -> None:
-    covered: list[float] = []
-    for seed in range(2):
-        opt, shares = Optimizer(mixture(d, width), seed=seed), []
-        for _ in range(30):
-            trial = opt.ask()
-            assert 1.0 <= sum(trial.params.values()) <= 1.0 + width
-            shares.append(trial.params["x0"])
-            opt.tell(trial, -((shares[-1] - 0.3) ** 2))
-        assert min(abs(x - 0.3) for x in shares) < 0.01
-        covered += shares
-    assert min(covered) < 0.1
-    assert max(covered) > 0.6
+    opt = Optimizer(mixture(d, width), seed=0)
+    shares = []
+    for _ in range(30):
+        trial = opt.ask()
+        assert 1.0 <= sum(trial.params.values()) <= 1.0 + width
+        shares.append(trial.params["x0"])
+        opt.tell(trial, -((shares[-1] - 0.3) ** 2))
+    assert min(shares) < 0.1
+    assert max(shares) > 0.6
+    assert min(abs(x - 0.3) for x in shares) < 0.01
 
 
 def test_a_narrow_band_of_logarithms_is_sampled_as_the_cube_is() -> None:
