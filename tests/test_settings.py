@@ -312,6 +312,13 @@ def test_beyond_twenty_parameters_the_default_is_another_by_itself() -> None:
         assert Optimizer(cube(FEW + 1), preset=same).settings == found
 
 
+def test_in_many_dimensions_lengthscales_are_expected_where_hvarfners_prior_has_its_mode() -> None:
+    prior, theirs = MANY.fit.lengthscale_prior, LogNormalLengthscales()
+    assert prior is not None
+    for d in (25, 100, 1000):
+        assert prior.log_mode(d) == pytest.approx(theirs.log_mode(d), abs=0.05)
+
+
 def test_in_many_dimensions_what_is_named_stands_and_the_rest_adapts() -> None:
     space, few = cube(40), Settings()
     assert Optimizer(space, fit={"kernel": "rbf"}).settings.fit == replace(MANY.fit, kernel="rbf")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +19,11 @@ from ccgbo.bench.problems.policies import TASKS, mean_return
 from ccgbo.bench.problems.rover import GOAL, SIDE, START, curve, obstacles, rover
 from ccgbo.bench.problems.shifted import target
 from ccgbo.bench.quality import design_of
+from ccgbo.bench.results import ResultFile
 from ccgbo.bench.variants import VARIANTS
-from ccgbo.errors import MissingExtraError
+from ccgbo.engine.settings import MANY
+from ccgbo.errors import MissingExtraError, StorageError
+from ccgbo.surrogate.gp.priors import HVARFNER, MANY_LENGTHSCALES
 
 CHOOSING, REPORTING = problem_names("highdim_choosing"), problem_names("highdim_reporting")
 SHIFTED = [name for name in (*CHOOSING, *REPORTING) if name.startswith("Shifted")]
@@ -188,3 +193,35 @@ def test_the_acquisitions_of_our_own_that_the_default_is_compared_with_do_withou
         tunings = [search.optimizer.settings.tuning for search in made]  # type: ignore[attr-defined]
         assert [t.recombine_stalled for t in tunings] == [None, None]
         assert [t.recombine_every for t in tunings] == [None, 10]
+
+
+def test_the_variant_with_the_wide_prior_is_the_default_for_many_parameters_in_all_else() -> None:
+    space = get_problem("ShiftedLevy25").space
+    start = [(point, 0.0) for point in design_of(space, 0, 1)]
+    made = [VARIANTS[name]().make(space, 0, start) for name in ("default", "wide-prior")]
+    default, wide = (search.optimizer.settings for search in made)  # type: ignore[attr-defined]
+    assert default.fit.lengthscale_prior == MANY_LENGTHSCALES
+    assert wide == replace(default, fit=replace(default.fit, lengthscale_prior=HVARFNER))
+
+
+def test_a_result_file_says_what_the_default_was_beyond_twenty_parameters() -> None:
+    many, few = (load_experiment(name).record()["methods"] for name in ("highdim_peers", "fresh"))
+    prior = many["default"]["beyond"]["fit"]["lengthscale_prior"]
+    assert prior == asdict(MANY_LENGTHSCALES) and "beyond" not in few["default"]
+    assert many["wide-prior"]["changes"]["fit"]["lengthscale_prior"] == asdict(HVARFNER)
+    assert "beyond" not in many["botorch-vanilla"]
+    json.dumps(many)
+
+
+def test_runs_of_another_default_for_many_parameters_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = load_experiment("highdim_peers")
+    file = ResultFile(tmp_path / "rows.jsonl", experiment)
+    row = {"problem": "Levy4_100", "method": "default", "seed": 400, "n_initial": 20, "initial": 1.0, "regret": [1.0]}
+    file.append(row, 0.1)
+    ResultFile(tmp_path / "rows.jsonl", experiment)
+    another = replace(MANY, fit=replace(MANY.fit, lengthscale_prior=HVARFNER))
+    monkeypatch.setattr("ccgbo.bench.experiment.MANY", another)
+    with pytest.raises(StorageError, match="other settings for 'default'"):
+        ResultFile(tmp_path / "rows.jsonl", experiment)

@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ccgbo.bench.methods import Method, get_method
 from ccgbo.bench.metric_methods import MetricMethod, OptimizerMethod, get_metric_method
-from ccgbo.bench.problems import PROBLEMS, metric_problem_names, problem_names
+from ccgbo.bench.problems import PROBLEMS, metric_problem_names, named_dimension, problem_names
+from ccgbo.engine.settings import FEW, MANY, Settings
 from ccgbo.errors import SettingError
 from ccgbo.validation import whole_number
 
@@ -56,14 +57,31 @@ class Variant:
     def made(self) -> Method | MetricMethod:
         return self.make_metric() if self.kind in METRIC_KINDS else self.make()
 
-    def record(self) -> dict[str, Any]:
-        """Everything that decides what the method does, as plain data."""
+    def record(self, *, many: bool = False) -> dict[str, Any]:
+        """Everything that decides what the method does, as plain data; ``many``: on more than 20 parameters, too."""
         method = self.made()
         settings = method.settings_for(self.kind) if isinstance(method, OptimizerMethod) else None
         settings = getattr(method, "settings", settings)
-        full = None if settings is None else {**asdict(settings), "acquisition": repr(settings.acquisition)}
-        changes = dict(getattr(method, "changes", {}))
-        return {"method": self.method, "options": dict(self.options), "settings": full, "changes": changes}
+        changes = _plain(dict(getattr(method, "changes", {})))
+        beyond = {"beyond": _plain_settings(MANY)} if many and settings is not None and settings.adapt else {}
+        return {
+            "method": self.method,
+            "options": dict(self.options),
+            "settings": None if settings is None else _plain_settings(settings),
+            "changes": changes,
+            **beyond,
+        }
+
+
+def _plain_settings(settings: Settings) -> dict[str, Any]:
+    return {**asdict(settings), "acquisition": repr(settings.acquisition)}
+
+
+def _plain(value: Any) -> Any:
+    """A change of settings, with the priors and the like inside it, as plain data."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +171,7 @@ class Experiment:
         own: dict[str, Any] = {"initial": self.initial} if self.kind in SHOWN_KINDS else {}
         if self.kind == "quality":
             own = {"noise": self.noise, "design": self.design, **own}
+        many = any(named_dimension(problem) > FEW for problem in self.problems)
         return {
             "experiment": self.name,
             "title": self.title,
@@ -162,7 +181,7 @@ class Experiment:
             "reference": self.reference,
             "against": {variant.label: variant.against for variant in self.variants if variant.against},
             "problems": list(self.problems),
-            "methods": {variant.label: variant.record() for variant in self.variants},
+            "methods": {variant.label: variant.record(many=many) for variant in self.variants},
         }
 
 

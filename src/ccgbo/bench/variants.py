@@ -5,6 +5,7 @@ Each differs from the default in one thing.
     default-nocredit      credit is switched off, so that the middle goes by posterior mean
     no-middle             without the middle of good points (engine/recombination.py)
     no-middle-nocredit    with all use of credit removed
+    wide-prior            with the prior of Hvarfner et al. on the lengthscales, for more than 20 parameters
     turbo-box             searches the same surrogate with TuRBO's trust region (turbo_box.py)
     greedy, greedy-jes    UCB with beta 0.5 at every suggestion, as beyond 20 parameters, or in the place of LogEI
     gp-...                acquisitions of our own; they have the middle beyond 20 parameters only
@@ -26,7 +27,7 @@ from ccgbo.credit.field import CreditSettings
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.settings import DEFAULT, PAPER, Settings, resolve
 from ccgbo.space import Space
-from ccgbo.surrogate.gp.priors import NormalOnLog, NormalOnLogLengthscales
+from ccgbo.surrogate.gp.priors import HVARFNER, NormalOnLog, NormalOnLogLengthscales
 
 
 def _changed(preset: str | Settings = DEFAULT, **changes: Any) -> Callable[[], Method]:
@@ -68,6 +69,7 @@ _NO_CREDIT = replace(PAPER, credit=replace(PAPER.credit, strength=0.0))
 _TURNS: Any = DEFAULT.acquisition
 _GREEDY_TURNS = replace(_TURNS, exploit=UCB(beta=0.5))
 _DRAWS = {"hyper_samples": 6}
+_WIDE = {"lengthscale_prior": HVARFNER}
 
 VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
     {
@@ -75,6 +77,7 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "default-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN)),
         "no-middle": lambda: EngineMethod(settings=resolve(DEFAULT), changes={"tuning": _NO_MIDDLE}),
         "no-middle-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN), changes={"tuning": _NO_MIDDLE}),
+        "wide-prior": lambda: EngineMethod(settings=resolve(DEFAULT), changes={"fit": _WIDE}),
         "greedy": lambda: EngineMethod(settings=resolve(_PLAIN, acquisition=UCB(beta=0.5))),
         "greedy-jes": lambda: EngineMethod(settings=resolve(DEFAULT, acquisition=_GREEDY_TURNS)),
         "paper": _changed("paper"),

@@ -29,7 +29,7 @@ from ccgbo.credit.field import CreditSettings
 from ccgbo.errors import MissingExtraError, SettingError
 from ccgbo.keywords import unknown_keyword
 from ccgbo.surrogate.gp.fit import FitSettings
-from ccgbo.surrogate.gp.priors import HVARFNER, HVARFNER_NOISE
+from ccgbo.surrogate.gp.priors import HVARFNER_NOISE, MANY_LENGTHSCALES
 from ccgbo.tuning import EngineTuning
 from ccgbo.validation import AtLeast, AtMost, Like, Validated, shown, spelled_out
 
@@ -206,7 +206,9 @@ PRESETS: Mapping[str, Settings] = MappingProxyType({"default": DEFAULT, "paper":
 
 
 MANY = Settings(
-    fit=FitSettings(lengthscale_prior=HVARFNER, noise_prior=HVARFNER_NOISE, signal_prior=None, trend_prior=None),
+    fit=FitSettings(
+        lengthscale_prior=MANY_LENGTHSCALES, noise_prior=HVARFNER_NOISE, signal_prior=None, trend_prior=None
+    ),
     acquisition=UCB(beta=0.5),
     adapt=False,
     tuning=EngineTuning(learn_signal=False, n_candidates=256, n_local=256, recombine_every=10, recombine_stalled=None),

@@ -59,7 +59,14 @@ from ccgbo.bench.problems.base import Factory, Problem
 from ccgbo.bench.problems.several import METRIC_GROUPS, METRIC_PROBLEMS, get_metric_problem, metric_problem_names
 from ccgbo.errors import SettingError
 
-_LAST_NUMBER = re.compile(r"\d+$")  # of a problem's name: its dimension
+_LAST_NUMBER = re.compile(r"\d+$")
+
+
+def named_dimension(name: str) -> int:
+    """The dimension that a problem's name ends with; 0 where it has none."""
+    found = _LAST_NUMBER.search(name)
+    return int(found.group()) if found else 0
+
 
 _CHOOSING: dict[str, Factory] = {
     **{name: make for name, make in synthetic.PAPER.items() if name != "Rosenbrock2"},
@@ -108,7 +115,7 @@ GROUPS: Mapping[str, Mapping[str, Factory]] = MappingProxyType(
         "highdim_20_200": {
             name: make
             for name, make in {**_HIGHDIM_CHOOSING, **_HIGHDIM_REPORTING}.items()
-            if 20 <= int(_LAST_NUMBER.findall(name)[-1]) <= 200
+            if 20 <= named_dimension(name) <= 200
         },
     }
 )
@@ -147,5 +154,6 @@ __all__ = [
     "get_metric_problem",
     "get_problem",
     "metric_problem_names",
+    "named_dimension",
     "problem_names",
 ]

@@ -156,6 +156,9 @@ TREND = NormalOnLog(mean=-1.0, sd=1.5)
 BOUNDED_NOISE = NormalOnLog(mean=-10.0, sd=3.0, least=1e-10)
 """The noise of one objective and of what must keep its bounds: an optimum on their edge needs it to many digits."""
 
+MANY_LENGTHSCALES = NormalOnLogLengthscales(offset=math.log(0.2), shared_sd=0.5, each_sd=0.5)
+"""Of many parameters: around the mode of Hvarfner's prior, 0.2 sqrt(d), but a third as wide about a shared level."""
+
 HVARFNER = LogNormalLengthscales()
 """The dimension-scaled prior of Hvarfner et al. 2024."""
 HVARFNER_NOISE = LogNormal(mean=-4.0, sd=1.0, least=1e-4)
