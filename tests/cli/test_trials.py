@@ -126,6 +126,18 @@ def test_a_parameter_is_held_fixed_for_one_ask(call: Any) -> None:
     assert json.loads(call("ask", "tune.db", "--json"))["id"] == 3
 
 
+def test_ask_says_why_each_point_is_suggested_as_the_library_does(call: Any) -> None:
+    for value in ("1", "2"):
+        call("tell", "tune.db", json.loads(call("ask", "tune.db", "--json"))["id"], value)
+    points = json.loads(call("ask", "tune.db", "--why", "--json"))
+    told = call("ask", "tune.db", "-n", 2, "--why").splitlines()
+    with ccgbo.Study("tune.db") as study:
+        assert points["why"] == study.explain(points["id"]).sentences()
+        expected = [f"trial {i}: {study.explain(i)}" for i in (points["id"] + 1, points["id"] + 2)]
+    assert "\n".join(told[3:]) == "\n".join(expected)
+    assert "why" not in json.loads(call("ask", "tune.db", "--json"))
+
+
 # -- show
 
 

@@ -30,8 +30,9 @@ STOP_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")  # asked to end, the terminal is
 @study_arguments
 @click.option("-n", "n", type=click.IntRange(min=1), default=1, help="How many points.  [default: 1]")
 @click.option("--fix", metavar=ASSIGNMENT, multiple=True, help="A parameter has this value in every point.")
+@click.option("--why", is_flag=True, help="Say of each point why it is suggested.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per point.")
-def ask(file: Place, name: str | None, n: int, fix: tuple[str, ...], as_json: bool) -> None:
+def ask(file: Place, name: str | None, n: int, fix: tuple[str, ...], why: bool, as_json: bool) -> None:
     """Print the next points to evaluate, each with the trial's id to tell its value under.
 
     Enqueued points come first, then trials that were released, then suggestions.
@@ -39,11 +40,15 @@ def ask(file: Place, name: str | None, n: int, fix: tuple[str, ...], as_json: bo
     with Study(file, name=name) as study:
         trials = study.ask(n, fixed=assignments("--fix", fix, study.space) or None)
         columns = ["trial", *study.space]
+        reasons = {trial.id: study.explain(trial).sentences() for trial in trials} if why else {}
     if as_json:
         for trial in trials:
-            click.echo(json.dumps({"id": trial.id, "params": dict(trial.params)}))
-    else:
-        click.echo(table(columns, [[t.id, *map(t.params.get, columns[1:])] for t in trials]))
+            said = {"why": reasons[trial.id]} if why else {}
+            click.echo(json.dumps({"id": trial.id, "params": dict(trial.params), **said}))
+        return
+    click.echo(table(columns, [[t.id, *map(t.params.get, columns[1:])] for t in trials]))
+    for trial_id, (first, *rest) in reasons.items():
+        click.echo("\n".join([f"trial {trial_id}: {first}", *(f"  {line}" for line in rest)]))
 
 
 @click.command()

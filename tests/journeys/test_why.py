@@ -1,0 +1,87 @@
+"""Why this point? The terminal, the page, the notebook and the report give one answer, whoever asked for it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from viz.browser import Browser
+from viz.conftest import wait_for
+
+from .desk import Desk, Notebook, kill9
+
+pytestmark = pytest.mark.heavy
+
+D, N = 9, 12
+MIDDLE = "it is the middle of the most promising trials so far"
+RECIPE = f"""
+import ccgbo
+space = {{f"x{{i}}": (0.0, 1.0) for i in range({D})}}
+study = ccgbo.Study("lab.db", space, direction="minimize", seed=0, n_initial={N})
+for _ in range({N}):
+    trial = study.ask()
+    study.tell(trial, sum((x - 0.4) ** 2 for x in trial.params.values()))
+"""
+WHY = "print(str(study.explain({trial})))"
+
+
+def flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+@pytest.fixture
+def notebook(desk: Desk) -> Notebook:
+    """A kernel that has evaluated the initial design of nine parameters, all of them numbers."""
+    notebook: Notebook = desk.notebook()
+    notebook.cell(RECIPE)
+    return notebook
+
+
+def test_after_a_failed_guess_all_say_that_the_next_is_the_middle(
+    desk: Desk, notebook: Notebook, browser: Browser
+) -> None:
+    dashboard = desk.dashboard("lab.db")
+    browser.open(dashboard.address)
+    browser.says("#live", "live")
+    guess = json.loads(desk.does("ccgbo ask lab.db --why --json"))
+    assert not any(MIDDLE in line for line in guess["why"])
+    desk.does(f"ccgbo tell lab.db {guess['id']} 9")
+
+    browser.find("#ask").click()  # somebody at the page asks for the next one
+    middle = int(wait_for(lambda: re.search(r"Trial (\d+) is waiting", browser.text(".message")))[1])
+    said = notebook.cell(WHY.format(trial=middle))
+    assert MIDDLE in said
+    browser.says("body", f"why trial {middle}?")
+    browser.js("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    browser.says("body", MIDDLE)
+    assert browser.complaints() == []
+
+    told, trials = desk.values("lab.db"), desk.trials("lab.db")
+    best = sorted((t for t in told), key=lambda t: told[t])[:10]
+    for name, value in trials[middle]["params"].items():
+        places = [trials[t]["params"][name] for t in best]
+        assert min(places) < value < max(places)  # between those that it is the mean of
+
+    kill9(notebook)
+    kill9(dashboard)
+    desk.does(f"ccgbo tell lab.db {middle} 0.01")
+    after = json.loads(desk.does("ccgbo ask lab.db --why --json"))
+    assert not any(MIDDLE in line for line in after["why"])  # it became the best: no second one
+    assert desk.values("lab.db") == told | {middle: 0.01}
+    again = desk.notebook()
+    again.cell('import ccgbo\nstudy = ccgbo.Study("lab.db")')
+    assert flat(again.cell(WHY.format(trial=middle))) == flat(said)
+    assert flat(again.cell(WHY.format(trial=after["id"]))) == flat(" ".join(after["why"]))
+
+
+def test_a_copy_taken_home_suggests_the_same_middle(desk: Desk, notebook: Notebook) -> None:
+    guess = json.loads(desk.does("ccgbo ask lab.db --json"))["id"]
+    desk.does(f"ccgbo tell lab.db {guess} 9")
+    notebook.cell("study.close()")
+    desk.does("cp lab.db home.db")
+    here = json.loads(desk.does("ccgbo ask lab.db --why --json"))
+    notebook.cell('study = ccgbo.Study("home.db")\ntrial = study.ask()')
+    params = json.loads(notebook.cell("import json\nprint(json.dumps(dict(trial.params)))"))
+    assert any(MIDDLE in line for line in here["why"])
+    assert params == here["params"]
