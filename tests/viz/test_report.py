@@ -234,6 +234,20 @@ def test_the_story_says_when_credit_is_off_or_says_nothing() -> None:
     assert "says nothing yet" in credit_story(ModelView(alone)).headline
 
 
+def test_the_story_counts_the_suggestions_that_were_the_middle() -> None:
+    opt = Optimizer({f"x{i}": (0.0, 1.0) for i in range(9)}, seed=0, n_initial=10, noise="none")
+    for value in [*np.linspace(0.0, 1.0, 10), 2.0]:
+        opt.tell(opt.ask(), float(value))
+    assert "middle" not in credit_story(ModelView(opt)).strength
+    for value in (-1.0, -2.0):  # a guess that failed, and the middle that followed
+        opt.tell(opt.ask(), value)
+    said = credit_story(ModelView(opt)).strength
+    assert said.endswith(" Trial 12 was the middle of the most credited experiments of its time.")
+    for value in (3.0, -1.0, -2.0):
+        opt.tell(opt.ask(), value)
+    assert " Two points, the last one trial 15, were the middle" in credit_story(ModelView(opt)).strength
+
+
 # -- how to reproduce it
 
 

@@ -25,6 +25,7 @@ from ccgbo.bench.experiment import Cell, Experiment
 from ccgbo.bench.problems import Problem, get_problem
 from ccgbo.bench.results import Row
 from ccgbo.engine.optimizer import Optimizer
+from ccgbo.engine.settings import PAPER
 from ccgbo.records import as_tuple
 from ccgbo.space import Space
 
@@ -44,7 +45,7 @@ def paired_noise(seed: int, index: int) -> float:
 
 def design_of(space: Space, seed: int, n: int | None = None) -> list[Point]:
     """``n`` uniform points, max(2 d, 10) if None; the same for every method."""
-    size = max(2 * space.d, 10) if n is None else n
+    size = PAPER.initial_size(space.d) if n is None else n
     U = space.sample(size, np.random.default_rng([seed, 1]))
     return [space.decode(u) for u in U]
 

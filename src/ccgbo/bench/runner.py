@@ -22,6 +22,7 @@ from ccgbo.bench.methods import require
 from ccgbo.bench.problems import Problem, get_metric_problem, get_problem
 from ccgbo.bench.results import ResultFile, Results, Row, read_results
 from ccgbo.engine.design import design_points
+from ccgbo.engine.settings import PAPER
 from ccgbo.errors import MissingExtraError, SettingError
 
 BACKENDS = ("loky", "dask", "ray")
@@ -37,7 +38,7 @@ def noise_of(seed: int, index: int) -> np.random.Generator:
 
 def initial_design(problem: Problem, seed: int, n: int | None = None) -> Initial:
     """``n`` uniform points and their noisy values; None is max(2 d, 10)."""
-    n = max(2 * problem.space.d, 10) if n is None else n
+    n = PAPER.initial_size(problem.space.d) if n is None else n
     points = [problem.space.decode(u) for u in design_points(problem.space, "random", 0, n, n, seed)]
     return [(point, problem.noisy(point, noise_of(seed, i))) for i, point in enumerate(points)]
 

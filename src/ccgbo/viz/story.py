@@ -16,6 +16,7 @@ import numpy as np
 from ccgbo.acquisition import Alternate
 from ccgbo.credit.field import lower_weight
 from ccgbo.engine.recommend import believed_metrics, front_rows
+from ccgbo.explanation import MIDDLE
 from ccgbo.records import best_of
 from ccgbo.text import printable
 from ccgbo.viz.model_view import ModelView
@@ -144,8 +145,19 @@ def _strength(view: ModelView) -> str:
         )
     return (
         f"After {_times(t)} suggested by the model, credit multiplies the acquisition by a factor between {least:.2f} "
-        f"(the least credited places) and 1; this pull fades as the study grows.{turns}"
+        f"(the least credited places) and 1; this pull fades as the study grows.{turns}{_middles(view)}"
     )
+
+
+def _middles(view: ModelView) -> str:
+    """The other use of credit: suggestions that were the middle of the most credited experiments."""
+    ids = [t.id for t in view.every_trial if t.explanation is not None and t.explanation.acquisition == MIDDLE]
+    if not ids:
+        return ""
+    if len(ids) == 1:
+        return f" Trial {ids[0]} was the middle of the most credited experiments of its time."
+    count = _times(len(ids)).capitalize()
+    return f" {count}, the last one trial {ids[-1]}, were the middle of the most credited experiments of their time."
 
 
 def _times(n: int) -> str:
