@@ -44,6 +44,18 @@ def test_every_observation_has_a_worth_that_is_never_negative() -> None:
     assert found.ranked()[0].worth == max(row.worth for row in found)
 
 
+def test_worth_stays_of_the_size_of_the_values_where_one_of_them_is_wild() -> None:
+    opt = Optimizer({f"x{i}": (0.0, 1.0) for i in range(9)}, direction="minimize", seed=0, n_initial=12)
+    for _ in range(12):
+        trial = opt.ask()
+        opt.tell(trial, sum((x - 0.4) ** 2 for x in trial.params.values()))
+    opt.tell(opt.ask(), 99.0)
+    opt.tell(opt.ask(), 0.2)
+    found = opt.influence()
+    assert 0.0 < max(row.worth for row in found) < 99.0
+    assert all(abs(row.hope) < 99.0 and (row.worth_error or 0.0) < 99.0 for row in found)
+
+
 def test_looking_changes_nothing() -> None:
     looked, other = told(), told()
     looked.influence({"some": [1, 2]}, suggestion=True, refit=True, shapley=2, top=2)

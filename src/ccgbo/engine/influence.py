@@ -206,9 +206,12 @@ class View:
         """Of every world, the fields of a ``Counterfactual``."""
         full, there, space, n = found.full, found.without, self.state.space, len(self.ids)
         z, loss, away = full.maxima[0, :-1].mean(), found.loss, self._others(found)
-        worth = np.abs(self.values(z - found.worth) - self.values(np.array([z])))
-        hope = self.sign * (self.values(there.maxima[:, :-1].mean(axis=1)) - self.values(np.array([z])))
-        error = self.differences(found.error, float(z))
+        # differences are those seen from the best observation: the tails of a robust scale, where the optimum of a
+        # path may lie that nobody has seen, would make them astronomic
+        seen = float(min(z, self.state.model.mean.max()))
+        worth = np.abs(self.values(seen - found.worth) - self.values(np.array([seen])))
+        hope = self.sign * (self.values(seen + there.maxima[:, :-1].mean(axis=1) - z) - self.values(np.array([seen])))
+        error = self.differences(found.error, seen)
         optima, worst = self.optima(there), np.where(away, loss, -1.0).argmax(axis=1)
         here, elsewhere = self.places(full.argmax[0, -1:])[0], there.argmax[np.arange(len(worlds)), worst]
         far = moved(space, here, self.places(there.argmax[:, -1]))
