@@ -32,6 +32,7 @@ import pytest
 import ccgbo
 from ccgbo.running import MemorySource, Tally, run, seconds
 from ccgbo.running.display import Lines
+from ccgbo.running.pools import end_processes
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -372,6 +373,20 @@ def test_a_trial_that_kills_its_process_is_failed_and_the_run_goes_on(tmp_path: 
         assert (trial.state == "failed") == ("ended before it gave a value, twice" in (trial.error or ""))
     assert {t.state for t in result.trials} == {"failed", "complete"}
     assert result.stopped == "all trials done"
+
+
+@pytest.mark.heavy
+def test_a_process_that_a_broken_pool_left_behind_is_ended() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        pool.submit(os.getpid).result()
+        (process,) = vars(pool)["_processes"].values()
+        end_processes(pool)
+        process.join(60)
+        assert not process.is_alive()
+    end_processes(pool)  # of one that is closed there are none
+    with ThreadPoolExecutor(1) as threads:
+        end_processes(threads)
+        assert threads.submit(int).result() == 0
 
 
 class Breaking(ProcessPoolExecutor):

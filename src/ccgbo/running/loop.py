@@ -285,8 +285,8 @@ class Loop:
             self._release(future, crashed=True)
         self._suspects.update(suspects)
         words = f"a process died while trials {suspects} were evaluated" if suspects else "a process of the pool died"
-        executor = rebuild(self._executor) if self._idle_breaks < IDLE_BREAKS else None
-        if executor is None:
+        executor = rebuild(self._executor)
+        if executor is None or self._idle_breaks >= IDLE_BREAKS:
             raise ObjectiveError(f"{words}, and the executor cannot go on; the trials were released.") from error
         if self._own:
             self._executor.shutdown(wait=False)

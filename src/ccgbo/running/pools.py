@@ -108,8 +108,20 @@ def check_processes(executor: Executor, f: Callable[..., Any]) -> None:
         raise SettingError(f"executor must be open: {error}.") from None
 
 
+def end_processes(executor: Executor) -> None:
+    """End what is left of a pool that broke.
+
+    It ends its processes itself, but not one that a ``submit`` starts at that moment, and the interpreter would wait
+    for that one for ever at its end.
+    """
+    if isinstance(executor, ProcessPoolExecutor):
+        for process in list((vars(executor).get("_processes") or {}).values()):
+            process.kill()
+
+
 def rebuild(executor: Executor) -> Executor | None:
-    """A pool like one that broke; None where that is not known to be possible."""
+    """A pool like one that broke, which is ended; None where that is not known to be possible."""
+    end_processes(executor)
     if type(executor) is not ProcessPoolExecutor:
         return None
     made = vars(executor)
