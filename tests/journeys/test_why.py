@@ -1,4 +1,4 @@
-"""Why this point? The terminal, the page, the notebook and the report give one answer, whoever asked for it."""
+"""Why this point? The terminal, the page and the notebook give one answer, whoever asked for it."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Variant:
         method = self.made()
         settings = method.settings_for(self.kind) if isinstance(method, OptimizerMethod) else None
         settings = getattr(method, "settings", settings)
-        changes = _plain(dict(getattr(method, "changes", {})))
+        changes = _plain(getattr(method, "changes", {}))
         beyond = {"beyond": _plain_settings(MANY)} if many and settings is not None and settings.adapt else {}
         return {
             "method": self.method,

@@ -40,15 +40,15 @@ def ask(file: Place, name: str | None, n: int, fix: tuple[str, ...], why: bool, 
     with Study(file, name=name) as study:
         trials = study.ask(n, fixed=assignments("--fix", fix, study.space) or None)
         columns = ["trial", *study.space]
-        reasons = {trial.id: study.explain(trial).sentences() for trial in trials} if why else {}
+        reasons = {trial.id: study.explain(trial) for trial in trials} if why else {}
     if as_json:
         for trial in trials:
-            said = {"why": reasons[trial.id]} if why else {}
+            said = {"why": reasons[trial.id].sentences()} if why else {}
             click.echo(json.dumps({"id": trial.id, "params": dict(trial.params), **said}))
         return
     click.echo(table(columns, [[t.id, *map(t.params.get, columns[1:])] for t in trials]))
-    for trial_id, (first, *rest) in reasons.items():
-        click.echo("\n".join([f"trial {trial_id}: {first}", *(f"  {line}" for line in rest)]))
+    for trial_id, reason in reasons.items():
+        click.echo(f"trial {trial_id}: {reason}")
 
 
 @click.command()
