@@ -16,10 +16,11 @@ ORDER = [
     "running", "study", "api", "integrations", "bench", "viz", "demo", "cli", "__main__",
 ]  # fmt: skip
 ENGINE = [
-    "threads", "design", "moves", "candidates", "search", "settings", "options", "settings_io", "metric_settings",
-    "initial", "history", "table", "noise", "stacking", "rows", "pooling", "model", "models", "state", "goals", "step",
-    "edge", "metric_aim", "recombination", "proposal", "batch", "explain", "recommend", "influence", "reasons",
-    "stopping", "metric_stopping", "diagnostics", "core", "reader", "editor", "optimizer",
+    "threads", "design", "moves", "candidates", "search", "settings", "options", "settings_io", "scales",
+    "metric_settings", "initial", "history", "fit_state", "table", "noise", "stacking", "rows", "pooling", "model",
+    "models", "state", "goals", "step", "edge", "metric_aim", "recombination", "proposal", "batch", "explain",
+    "recommend", "influence", "reasons", "stopping", "metric_stopping", "diagnostics", "core", "reader", "editor",
+    "optimizer",
 ]  # fmt: skip
 LEAVES = {"integrations"}  # nobody imports these, nor one of them another
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import scipy
+import scipy.linalg
+import scipy.special
 from threadpoolctl import threadpool_info
 
 from ccgbo import Categorical, Float, Int, LinearConstraint, Optimizer, Space
@@ -100,7 +102,23 @@ def libraries() -> dict[str, Any]:
     """What the last bits depend on beside this library."""
     blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
     names = sorted({f"{library['internal_api']} {library.get('architecture')}" for library in blas})
-    return {"numpy": np.__version__, "scipy": scipy.__version__, "blas": names}
+    return {"numpy": np.__version__, "scipy": scipy.__version__, "blas": names, "arithmetic": arithmetic()}
+
+
+def arithmetic() -> list[str]:
+    """Checksums of what elementary functions and matrices come to here: two processors may disagree in the last bit."""
+    x = np.linspace(0.01, 7.0, 480)
+    K = np.exp(-np.abs(x[:60, None] - x[None, :60])) + 1e-3 * np.eye(60)
+    L = np.linalg.cholesky(K)
+    results = {
+        "functions": np.concatenate([f(x) for f in (np.exp, np.log, np.log1p, np.sqrt, np.tanh, np.cos)]),
+        "reductions": np.array([x.sum(), x.std(), x @ x]),
+        "products": K @ np.outer(x[:60], x[:8]),
+        "factors": L,
+        "solutions": scipy.linalg.solve_triangular(L, K[:, :7], lower=True),
+        "special": scipy.special.log_ndtr(-x),
+    }
+    return [f"{name} {zlib.crc32(np.ascontiguousarray(values).tobytes()):08x}" for name, values in results.items()]
 
 
 def record() -> dict[str, Any]:

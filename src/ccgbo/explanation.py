@@ -50,6 +50,7 @@ class Explanation:
     metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # expected value and std, by name
     feasibility: float | None = None  # of keeping every outcome constraint; None while one was never measured
     decided_by: str | None = None  # the metric that the choice turned on
+    on_log_scale: bool = False  # whether the values were modelled as logarithms of their gaps to the best
 
     def __str__(self) -> str:
         first, *rest = self.sentences()
@@ -67,6 +68,8 @@ class Explanation:
             lines.append(f"it keeps every outcome constraint with probability {self.feasibility:.2g}")
         if self.decided_by is not None:
             lines.append(f"the choice turned on {printable(self.decided_by)}")
+        if self.on_log_scale:
+            lines.append("values were told apart by the logarithm of their gaps to the best")
         return [*lines, self._credit(), *self._other_factors()]
 
     def _expected(self) -> str:

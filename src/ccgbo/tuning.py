@@ -55,8 +55,10 @@ class EngineTuning(Validated):
     """Every so many suggestions, the first among them, one is the middle of the most credited observations; None never
     suggests it for that."""
     recombine_stalled: Annotated[int, AtLeast(2)] | None = 10
-    """Of eight parameters or more that are all numbers: the suggestion after one that did not become the best is that
-    middle, and again every so many while none does; None never suggests it for that."""
+    """Where all parameters are numbers: the suggestion after one that did not become the best is that middle, and
+    again every so many while none does; None never suggests it for that."""
+    recombine_from: Annotated[int, AtLeast(1)] = 5
+    """Parameters from which on that is so."""
     min_pending_distance: Annotated[float, AtLeast(0), Below(0.5)] = 0.05
     """Distance kept from points under evaluation, as a fraction of each range; less where there are many."""
     batch_at_once: Annotated[int, AtLeast(2)] | None = 64

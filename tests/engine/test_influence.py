@@ -44,14 +44,19 @@ def test_every_observation_has_a_worth_that_is_never_negative() -> None:
     assert found.ranked()[0].worth == max(row.worth for row in found)
 
 
-def test_worth_stays_of_the_size_of_the_values_where_one_of_them_is_wild() -> None:
+def with_a_wild_value(last: float) -> Optimizer:
+    """Twelve small values, one far off, and a best one."""
     opt = Optimizer({f"x{i}": (0.0, 1.0) for i in range(9)}, direction="minimize", seed=0, n_initial=12)
     for _ in range(12):
         trial = opt.ask()
         opt.tell(trial, sum((x - 0.4) ** 2 for x in trial.params.values()))
     opt.tell(opt.ask(), 99.0)
-    opt.tell(opt.ask(), 0.2)
-    found = opt.influence()
+    opt.tell(opt.ask(), last)
+    return opt
+
+
+def test_worth_stays_of_the_size_of_the_values_where_one_of_them_is_wild() -> None:
+    found = with_a_wild_value(0.2).influence()
     assert 0.0 < max(row.worth for row in found) < 99.0
     assert all(abs(row.hope) < 99.0 and (row.worth_error or 0.0) < 99.0 for row in found)
 
@@ -318,3 +323,25 @@ def test_the_two_stories_are_told_in_plain_sentences() -> None:
     assert "without it the best would be sought elsewhere, as at x = " in text
     assert "\nWithout the first half (8 observations) the optimum would be thought " in text
     assert "\nNext x = " in text and "suggested because of trial" in text and "it would have been x = " in text
+
+
+def test_shares_add_up_on_a_logarithmic_scale_too() -> None:
+    names = [f"x{i}" for i in range(8)]
+    opt = Optimizer(dict.fromkeys(names, (-2.0, 2.0)), direction="minimize", seed=0, n_initial=5)
+    X = 4.0 * np.random.default_rng(1).random((24, 8)) - 2.0
+    values = (100.0 * (X[:, 1:] - X[:, :-1] ** 2) ** 2 + (1.0 - X[:, :-1]) ** 2).sum(axis=1)
+    opt.tell_many([dict(zip(names, map(float, x))) for x in X], values.tolist())
+    assert opt.snapshot().model.on_log_scale
+    found = opt.influence({"all": range(24)}, shapley=30)
+    assert sum(row.share or 0.0 for row in found) == pytest.approx(found.groups[0].worth, rel=0.3)
+    assert 0.0 < found.groups[0].worth < 10.0 * np.ptp(values)
+
+
+def test_the_optimum_is_estimated_near_the_values_where_one_of_them_is_wild() -> None:
+    """The tails of a robust scale are drawn in on the good side too; beyond the best nobody has seen them."""
+    opt = with_a_wild_value(0.01)
+    assert all(-10.0 < row.optimum.proxy < 0.5 for row in opt.influence() if row.optimum is not None)
+    model = opt.snapshot().model
+    y = np.array([model.mean.max(), model.mean.max() + 1.0, model.mean.max() + 2.0])
+    values, std = model.in_user_units(y, np.ones(3))
+    assert np.diff(values) == pytest.approx(np.full(2, std[0])) and (std == std[0]).all()

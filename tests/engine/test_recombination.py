@@ -9,9 +9,11 @@ import pytest
 
 from ccgbo import Categorical, NormalPrior, Optimizer
 from ccgbo.engine.proposal import propose
-from ccgbo.engine.recombination import ENOUGH, PARENTS, is_due, recombined
+from ccgbo.engine.recombination import PARENTS, is_due, recombined
 from ccgbo.engine.settings import FEW
+from ccgbo.tuning import EngineTuning
 
+ENOUGH = EngineTuning().recombine_from
 FAST: dict[str, Any] = {"n_candidates": 32, "n_local": 32, "n_starts": 1, "search_steps": 4, "max_iterations": 10}
 
 
@@ -89,6 +91,7 @@ def test_while_none_becomes_the_best_it_comes_again_at_every_tenth() -> None:
         {"space": {**cube(ENOUGH), "kind": Categorical(["a", "b"])}},
         {"d": ENOUGH, "preset": "paper"},
         {"d": ENOUGH, "tuning": FAST | {"recombine_stalled": None}},
+        {"d": ENOUGH, "tuning": FAST | {"recombine_from": ENOUGH + 1}},
     ],
 )
 def test_fewer_parameters_choices_and_the_paper_do_without_it(settings: dict[str, Any]) -> None:

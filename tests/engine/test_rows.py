@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from ccgbo import Categorical, Float, Int, Optimizer
+from ccgbo.engine.fit_state import FitState
 from ccgbo.engine.history import Data
-from ccgbo.engine.model import ExactGP, FitState, build_model
+from ccgbo.engine.model import ExactGP, build_model
 from ccgbo.engine.rows import FOCUS, NearOptimum, around_best, best_first, n_kept, thinned, without_copies
 from ccgbo.engine.settings import Settings, resolve
 from ccgbo.surrogate.gp.posterior import GP

@@ -11,7 +11,8 @@ import pytest
 
 import ccgbo
 from ccgbo import Optimizer
-from ccgbo.engine.model import FitState, build_model
+from ccgbo.engine.fit_state import FitState
+from ccgbo.engine.model import build_model
 from ccgbo.engine.stacking import RELEVANCE
 from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.surrogate.mixture import Mixture

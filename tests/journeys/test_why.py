@@ -23,6 +23,8 @@ for _ in range({N}):
     trial = study.ask()
     study.tell(trial, sum((x - 0.4) ** 2 for x in trial.params.values()))
 """
+STEEP = RECIPE.replace("trial.params.values()))", "trial.params.values()) ** 4 * 1e4)")
+LOGARITHM = "were told apart by the logarithm of their gaps to the best"
 WHY = "print(str(study.explain({trial})))"
 
 
@@ -85,3 +87,32 @@ def test_a_copy_taken_home_suggests_the_same_middle(desk: Desk, notebook: Notebo
     params = json.loads(notebook.cell("import json\nprint(json.dumps(dict(trial.params)))"))
     assert any(MIDDLE in line for line in here["why"])
     assert params == here["params"]
+
+
+def test_terminal_page_and_a_copy_say_that_values_were_told_apart_on_the_logarithm(
+    desk: Desk, browser: Browser
+) -> None:
+    """Values over orders of magnitude; whoever opens the file after a kill has the same scale and suggestion."""
+    notebook = desk.notebook()
+    notebook.cell(STEEP)
+    notebook.cell("study.close()")
+    desk.does("cp lab.db home.db")
+    kill9(notebook)
+    dashboard = desk.dashboard("lab.db")
+    browser.open(dashboard.address)
+    browser.says("#live", "live")
+    here = json.loads(desk.does("ccgbo ask lab.db --why --json"))
+    assert any(LOGARITHM in line for line in here["why"])
+    browser.says("body", f"why trial {here['id']}?")
+    browser.js("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    browser.says("body", LOGARITHM)
+    assert browser.complaints() == []
+
+    home = desk.notebook()
+    home.cell('import ccgbo, json\nstudy = ccgbo.Study("home.db")\ntrial = study.ask()')
+    assert json.loads(home.cell("print(json.dumps(dict(trial.params)))")) == here["params"]
+    assert LOGARITHM in flat(home.cell("print(str(trial.explanation))"))
+    before = len(desk.values("lab.db"))
+    desk.does(f"ccgbo tell lab.db {here['id']} 1e-9")  # a new best, by far: all gaps are to it from now on
+    after = json.loads(desk.does("ccgbo ask lab.db --why --json"))
+    assert after["id"] not in desk.values("lab.db") and len(desk.values("lab.db")) == before + 1

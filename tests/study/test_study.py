@@ -253,8 +253,9 @@ def test_a_setting_of_a_later_version_is_named() -> None:
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_a_study_stored_before_there_was_a_setting_goes_on_as_it_was(preset: str) -> None:
     data = settings_to_dict(ccgbo.PRESETS[preset])
-    del data["tuning"]["recombine_stalled"]
-    assert settings_from_dict(data).tuning.recombine_stalled is None
+    del data["tuning"]["recombine_stalled"], data["tuning"]["recombine_from"]
+    before = settings_from_dict(data).tuning
+    assert (before.recombine_stalled, before.recombine_from) == (None, 8)
 
 
 def test_priors_come_back_equal_from_json() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,11 +112,11 @@ def test_the_robust_map_is_off_unless_asked_for_in_the_paper_preset() -> None:
         Optimizer({"x": (0.0, 1.0)}, outcome_transform="log")
 
 
-@pytest.mark.parametrize("outcome", sorted(OUTCOMES))
-def test_a_deviation_in_user_units_is_finite_for_the_largest_values(outcome: str) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=0, n_initial=2, outcome_transform=outcome)
+@pytest.mark.parametrize("outcome", ["adaptive", "robust", "standardize"])
+def test_a_deviation_in_user_units_is_finite_for_the_largest_values(outcome: Any) -> None:
+    opt = Optimizer({f"x{i}": (0.0, 1.0) for i in range(8)}, seed=0, n_initial=2, outcome_transform=outcome)
     for x, value in ((0.1, 1.7e308), (0.5, -1.7e308), (0.9, 1.0)):
-        opt.tell({"x": x}, value)
+        opt.tell({f"x{i}": x for i in range(8)}, value)
     best = opt.recommend()
     assert math.isfinite(best.mean)
     assert math.isfinite(best.std)

@@ -27,7 +27,7 @@ from typing import Any
 from ccgbo.bench.methods import Method, get_method
 from ccgbo.bench.metric_methods import MetricMethod, OptimizerMethod, get_metric_method
 from ccgbo.bench.problems import PROBLEMS, metric_problem_names, named_dimension, problem_names
-from ccgbo.engine.settings import FEW, MANY, Settings
+from ccgbo.engine.settings import FEW, Settings, suited
 from ccgbo.errors import SettingError
 from ccgbo.validation import whole_number
 
@@ -63,7 +63,9 @@ class Variant:
         settings = method.settings_for(self.kind) if isinstance(method, OptimizerMethod) else None
         settings = getattr(method, "settings", settings)
         changes = _plain(getattr(method, "changes", {}))
-        beyond = {"beyond": _plain_settings(MANY)} if many and settings is not None and settings.adapt else {}
+        beyond = {}
+        if many and settings is not None and settings.adapt:
+            beyond = {"beyond": _plain_settings(suited(settings, FEW + 1)) | {"n_initial": None}}
         return {
             "method": self.method,
             "options": dict(self.options),

@@ -5,6 +5,8 @@ Each differs from the default in one thing.
     default-nocredit      credit is switched off, so that the middle goes by posterior mean
     no-middle             without the middle of good points (engine/recombination.py)
     no-middle-nocredit    with all use of credit removed
+    plain, plain-...      values on their own scale, never the logarithm of gaps (engine/scales.py); after the hyphen
+                          as here
     wide-prior            with the prior of Hvarfner et al. on the lengthscales, for more than 20 parameters
     turbo-box             searches the same surrogate with TuRBO's trust region (turbo_box.py)
     greedy, greedy-jes    UCB with beta 0.5 at every suggestion, as beyond 20 parameters, or in the place of LogEI
@@ -66,6 +68,8 @@ _NO_MIDDLE = {"recombine_every": None, "recombine_stalled": None}
 _MODERATE: dict[str, Any] = {"base": UCB(beta=2.576), "credit": CreditSettings(strength=0.5, tau=5.0)}
 _PLAIN = replace(DEFAULT, credit=replace(DEFAULT.credit, strength=0.0))  # the same surrogate and search
 _NO_CREDIT = replace(PAPER, credit=replace(PAPER.credit, strength=0.0))
+_BEFORE = replace(DEFAULT, outcome_transform="robust")
+_BEFORE_PLAIN = replace(_PLAIN, outcome_transform="robust")
 _TURNS: Any = DEFAULT.acquisition
 _GREEDY_TURNS = replace(_TURNS, exploit=UCB(beta=0.5))
 _DRAWS = {"hyper_samples": 6}
@@ -77,6 +81,14 @@ VARIANTS: Mapping[str, Callable[[], Method]] = MappingProxyType(
         "default-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN)),
         "no-middle": lambda: EngineMethod(settings=resolve(DEFAULT), changes={"tuning": _NO_MIDDLE}),
         "no-middle-nocredit": lambda: EngineMethod(settings=resolve(_PLAIN), changes={"tuning": _NO_MIDDLE}),
+        "plain": lambda: EngineMethod(settings=resolve(_BEFORE)),
+        "plain-nocredit": lambda: EngineMethod(settings=resolve(_BEFORE_PLAIN)),
+        "plain-no-middle": lambda: EngineMethod(settings=resolve(_BEFORE), changes={"tuning": _NO_MIDDLE}),
+        "plain-no-middle-nocredit": lambda: EngineMethod(
+            settings=resolve(_BEFORE_PLAIN), changes={"tuning": _NO_MIDDLE}
+        ),
+        "plain-logei": _changed(_BEFORE_PLAIN, acquisition=LogEI()),
+        "plain-wide-prior": lambda: EngineMethod(settings=resolve(_BEFORE), changes={"fit": _WIDE}),
         "wide-prior": lambda: EngineMethod(settings=resolve(DEFAULT), changes={"fit": _WIDE}),
         "greedy": lambda: EngineMethod(settings=resolve(_PLAIN, acquisition=UCB(beta=0.5))),
         "greedy-jes": lambda: EngineMethod(settings=resolve(DEFAULT, acquisition=_GREEDY_TURNS)),

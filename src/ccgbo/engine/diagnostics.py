@@ -81,7 +81,7 @@ def diagnose(state: State, history: History, rng: np.random.Generator, metric: s
 
 def _left_out(model: Model, trials: Sequence[Trial], name: str, mean: Array, std: Array, sign: float) -> list[LeftOut]:
     values, deviations = model.in_user_units(mean, std)
-    ends = [sign * model.outcome.inverse(mean + side * BANDS[95] * std) for side in (-1.0, 1.0)]
+    ends = [sign * model.in_user_units(mean + side * BANDS[95] * std, std)[0] for side in (-1.0, 1.0)]
     return [
         LeftOut(
             trial_id=trial.id,

@@ -58,6 +58,7 @@ def explain_choices(
             weight=float(weight[i]),
             factor=float(total[i]),
             neighbours=near[i],
+            on_log_scale=state.goals is None and state.model.on_log_scale,
             **expected[i],
         )
         for i in range(len(F))

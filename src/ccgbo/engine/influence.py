@@ -24,7 +24,7 @@ from ccgbo.credit.shapley import sampled_orders, shapley
 from ccgbo.engine.candidates import SMALL_GRID, global_candidates, local_candidates
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
-from ccgbo.engine.model import FitState, build_model
+from ccgbo.engine.model import build_model
 from ccgbo.engine.proposal import question
 from ccgbo.engine.search import movable, pull_back
 from ccgbo.engine.step import N_CENTRES, State
@@ -190,6 +190,11 @@ class View:
         values: Array = self.sign * self.state.model.in_user_units(y, np.zeros_like(y))[0]
         return values
 
+    def worth(self, loss: Array, y: float) -> Array:  # (g,) -> (g,)
+        """What is lost from a value of the model, likewise."""
+        lost: Array = np.abs(self.values(y - loss) - self.values(np.array([y])))
+        return lost
+
     def differences(self, dy: Array, y: float) -> list[float | None]:
         """Small differences at a value of the model, likewise; None for what is not known."""
         with np.errstate(over="ignore"):
@@ -202,14 +207,19 @@ class View:
         params = self.state.space.decode_rows(self.places(found.argmax[:, -1]))
         return [Optimum(params=p, mean=float(m), proxy=float(z)) for p, m, z in zip(params, mean, proxy, strict=True)]
 
+    def seen(self, found: Worlds) -> float:
+        """What differences are seen from: the optimum, at most the best observation.
+
+        In the tails of a robust scale, where the optimum of a path may lie that nobody has seen, they are astronomic.
+        """
+        return float(min(found.full.maxima[0, :-1].mean(), self.state.model.mean.max()))
+
     def counterfactuals(self, found: Worlds, worlds: Sequence[Rows]) -> list[dict[str, Any]]:
         """Of every world, the fields of a ``Counterfactual``."""
         full, there, space, n = found.full, found.without, self.state.space, len(self.ids)
         z, loss, away = full.maxima[0, :-1].mean(), found.loss, self._others(found)
-        # differences are those seen from the best observation: the tails of a robust scale, where the optimum of a
-        # path may lie that nobody has seen, would make them astronomic
-        seen = float(min(z, self.state.model.mean.max()))
-        worth = np.abs(self.values(seen - found.worth) - self.values(np.array([seen])))
+        seen = self.seen(found)
+        worth = self.worth(found.worth, seen)
         hope = self.sign * (self.values(seen + there.maxima[:, :-1].mean(axis=1) - z) - self.values(np.array([seen])))
         error = self.differences(found.error, seen)
         optima, worst = self.optima(there), np.where(away, loss, -1.0).argmax(axis=1)
@@ -252,8 +262,8 @@ def _refitted(view: View, history: History, rows: Rows, rng: np.random.Generator
     left = np.delete(np.arange(len(data.values)), model.rows[rows])
     if not len(left):
         return None
-    theta = build_model(data[left], s.space.choices, s.settings, None, model.fit, refit=True).fit.theta
-    other = build_model(data, s.space.choices, s.settings, None, FitState(theta, len(data.values)), refit=False)
+    learned = build_model(data[left], s.space.choices, s.settings, None, model.fit, refit=True).fit
+    other = build_model(data, s.space.choices, s.settings, None, replace(learned, n=len(data.values)), refit=False)
     there = View.of(
         replace(s, models={VALUE: other}, placed=data.U), history, rng, view.deletions.paths.at_data.shape[1] - 1
     )
@@ -270,6 +280,10 @@ def _shares(view: View, found: Worlds, n_orders: int, rng: np.random.Generator) 
     points = [view.pool.F, view.deletions.paths.X, found.full.argmax[0], some]
     orders = sampled_orders(len(view.ids), n_orders, rng)
     shares = shapley(view.deletions, np.concatenate(points), orders)
-    z = float(found.full.maxima[0, :-1].mean())
-    pairs = zip(view.differences(shares.value, z), view.differences(shares.error, z), strict=True)
-    return [{"share": value, "share_error": error} for value, error in pairs]
+    # parts of a whole: they are of the size of what all are worth, on whichever scale the model sees the values
+    seen, total = view.seen(found), float(shares.value.sum())
+    size = float(view.worth(np.array([total]), seen)[0]) / total if total > 0.0 else 0.0
+    pairs = zip(size * shares.value, size * shares.error, strict=True)
+    return [
+        {"share": float(value), "share_error": None if math.isnan(error) else float(error)} for value, error in pairs
+    ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from ccgbo.acquisition import EHVI, LogEI
 from ccgbo.credit.field import CreditSettings
+from ccgbo.engine.scales import on_plain_scale
 from ccgbo.engine.settings import MANY, Settings, default_acquisition, forest_acquisition
 from ccgbo.engine.settings_io import Withheld
 from ccgbo.errors import SettingError
@@ -30,6 +31,7 @@ def suited_to_metrics(settings: Settings, metrics: Metrics, given: Mapping[str, 
         raise SettingError(f"noise must be {rule}, got {settings.noise!r}.")
     if settings.credit.field == "smooth":
         raise SettingError("CreditSettings.field must be 'knn' or 'knn-scaled' for named metrics, got 'smooth'.")
+    settings = on_plain_scale(settings)
     if not metrics.several and given.get("fit") is None and settings.fit.noise_prior == NOISE:
         settings = replace(settings, fit=replace(settings.fit, noise_prior=BOUNDED_NOISE))
     presets = (default_acquisition(), forest_acquisition(), MANY.acquisition)

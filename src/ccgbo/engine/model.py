@@ -12,8 +12,6 @@ changed, or when a later observation lies more than three predictive standard de
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -22,9 +20,11 @@ from numpy.typing import NDArray
 
 from ccgbo.arrays import LARGEST, Array
 from ccgbo.engine import noise as known_noise
+from ccgbo.engine.fit_state import FitState, checksum
 from ccgbo.engine.history import Data
 from ccgbo.engine.pooling import pooled
 from ccgbo.engine.rows import NearOptimum, RowRule, around_best
+from ccgbo.engine.scales import evidence, scale_of, scales_to_compare, still_holds
 from ccgbo.engine.settings import Settings
 from ccgbo.engine.stacking import Stacked
 from ccgbo.log import report_once
@@ -34,33 +34,11 @@ from ccgbo.surrogate.forest import Forest
 from ccgbo.surrogate.gp.fit import fit, hyper_of
 from ccgbo.surrogate.gp.kernels import get_kernel
 from ccgbo.surrogate.gp.posterior import GP
-from ccgbo.surrogate.outcome_transform import Outcome, fit_outcome
+from ccgbo.surrogate.outcome_transform import LogGap, Outcome, fit_outcome
 from ccgbo.tuning import EngineTuning
 
 REFIT_Z = 3.0  # predictive standard deviations from its forecast at which an observation asks for a refit
 PATIENCE = 5  # later observations before one of a model of averages may ask for it: all rows are looked through then
-
-
-@dataclass(frozen=True, slots=True)
-class FitState:
-    """All that must be saved of a model: hyperparameters, and which observations they were fitted on."""
-
-    theta: tuple[float, ...]
-    n: int
-    """How many."""
-    checksum: int | None = None
-    """Of these observations; None takes the first n for them."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"theta": list(self.theta), "n": self.n, "checksum": self.checksum}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> FitState:
-        return cls(tuple(data["theta"]), data["n"], data.get("checksum"))
-
-    def is_of(self, data: Data) -> bool:
-        """Whether the first ``n`` observations are still those of the fit: none was amended, dropped or restored."""
-        return self.checksum is None or (self.n <= len(data.values) and self.checksum == _checksum(data[: self.n]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +55,22 @@ class Model:
     data: Data | None = None  # that it was made of, if this is the model at the last fit
     own_noise: Array | None = None  # variance of each row's own value, where that of the posterior is of an average
 
+    @property
+    def on_log_scale(self) -> bool:
+        """Whether the values are modelled as logarithms of their gaps to the best."""
+        return isinstance(self.outcome, LogGap)
+
     def in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        """Means and standard deviations of the posterior on the scale of the values, which are to be maximised."""
+        """Means and standard deviations of the posterior on the scale of the values, which are to be maximised.
+
+        Beyond the best observation the scale goes on along its tangent: in the tails of a robust scale that nobody has
+        seen a little of the model is any number of the user's.
+        """
+        seen = np.minimum(mean, self.mean.max())
+        slope = self.outcome.slope(seen)
         with np.errstate(over="ignore"):
-            deviation: Array = np.minimum(std * self.outcome.slope(mean), LARGEST)
-        return self.outcome.inverse(mean), deviation
+            values: Array = np.clip(self.outcome.inverse(seen) + slope * (mean - seen), -LARGEST, LARGEST)
+            return values, np.minimum(std * slope, LARGEST)
 
 
 class Surrogate(Protocol):
@@ -127,7 +116,9 @@ class ExactGP:
         n = len(data.values)
         grown = not state.is_of(data) or _has_grown(state, n, settings.tuning)
         if refit is False or (not grown and n - state.n > settings.tuning.max_points):  # too many to append
-            return self._with_theta(data, choices, settings, replace(state, n=n, checksum=_checksum(data)))
+            return self._with_theta(data, choices, settings, replace(state, n=n, checksum=checksum(data)))
+        if not grown and not still_holds(scale_of(settings, state.scale), data.values, state.n):
+            return _base(last, data, state) or self._with_theta(data, choices, settings, state)
         if not grown:
             first = data[: state.n]
             base = _base(last, first, state) or self._with_theta(first, choices, settings, state)
@@ -137,10 +128,18 @@ class ExactGP:
         return self._fit(data, choices, settings, state)
 
     def _fit(self, data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
-        """The posterior with hyperparameters that are learned now."""
+        """The posterior with hyperparameters that are learned now, on the scale of most evidence."""
+        before = None if state is None else state.scale
+        scales = scales_to_compare(settings, before, *data.F.shape, mixed=bool(choices))
+        models = [self._fit_on(scale, data, choices, settings, state) for scale in scales]
+        if len(models) == 1:
+            return models[0]
+        return max(models, key=lambda model: evidence(model.posterior, model.outcome, data.values[model.rows]))
+
+    def _fit_on(self, scale: str, data: Data, choices: Choices, settings: Settings, state: FitState | None) -> Model:
         tuning = settings.tuning
         some = self.rows.to_fit(data, tuning) if too_many(data, tuning) else np.arange(len(data.values))
-        transform, y, noise = _standardised(data, some, settings)
+        transform, y, noise = _standardised(data, some, scale)
         subset = _subsample_by_value(y, tuning.fit_points)
         result = fit(
             data.F[some[subset]],
@@ -152,17 +151,18 @@ class ExactGP:
             known_noise=known_noise.standardised(settings.noise, transform, y),
             start=None if state is None else np.array(state.theta),
         )
-        fitted = FitState(tuple(result.theta.tolist()), len(data.values), _checksum(data))
+        chosen = scale if settings.outcome_transform == "adaptive" else None
+        fitted = FitState(tuple(result.theta.tolist()), len(data.values), checksum(data), chosen)
         return self._with_theta(data, choices, settings, fitted)
 
     def _with_theta(self, data: Data, choices: Choices, settings: Settings, state: FitState) -> Model:
         """The posterior of observations that are factorised together."""
         kernel = get_kernel(settings.fit.kernel, choices)
         hyper = hyper_of(np.array(state.theta), data.F.shape[1], settings.fit.relevance)
-        n_features = settings.tuning.n_features
+        n_features, scale = settings.tuning.n_features, scale_of(settings, state.scale)
 
         def posterior_of(rows: NDArray[np.intp]) -> tuple[GP, Outcome]:
-            transform, y, noise = _standardised(data, rows, settings)
+            transform, y, noise = _standardised(data, rows, scale)
             return GP.from_data(kernel, hyper, data.F[rows], y, noise, n_features=n_features), transform
 
         if not too_many(data, settings.tuning):
@@ -192,7 +192,7 @@ class RandomForest:
     ) -> Model:
         n, most = len(data.values), settings.tuning.max_points
         rows = around_best(data, most) if n > most else np.arange(n)
-        transform, y, _ = _standardised(data, rows, settings)
+        transform, y, _ = _standardised(data, rows, scale_of(settings))
         forest = Forest.from_data(data.F[rows], y, choices)
         return Model(forest, rows, transform, FitState((), len(data.values)), *forest.at_observations())
 
@@ -251,11 +251,6 @@ def _same(one: Data, other: Data) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
-def _checksum(data: Data) -> int:
-    """Of where observations are and of their values; of positions nine digits, on which all machines agree."""
-    return zlib.crc32(data.values.tobytes(), zlib.crc32((data.F.round(9) + 0.0).tobytes()))
-
-
 def _append(base: Model, data: Data) -> Model | None:
     """The model at the last fit with later observations appended, or None where one of them asks for a refit."""
     fresh = np.arange(base.fit.n, len(data.values))
@@ -276,8 +271,8 @@ def _append(base: Model, data: Data) -> Model | None:
     return Model(gp, rows, base.outcome, base.fit, *gp.at_observations(), base=base, own_noise=own)
 
 
-def _standardised(data: Data, rows: NDArray[np.intp], settings: Settings) -> tuple[Outcome, Array, Array | None]:
-    transform = fit_outcome(settings.outcome_transform, data.values[rows])
+def _standardised(data: Data, rows: NDArray[np.intp], scale: str) -> tuple[Outcome, Array, Array | None]:
+    transform = fit_outcome(scale, data.values[rows])
     y = transform.forward(data.values[rows])
     return transform, y, known_noise.in_units_of_y(data.noise[rows], transform, y)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from ccgbo.engine.fit_state import FitState
 from ccgbo.engine.history import Data, History
-from ccgbo.engine.model import FitState, Model, build_model
+from ccgbo.engine.model import Model, build_model
 from ccgbo.engine.settings import Settings
 
 

@@ -30,8 +30,9 @@ class SettingsOptions(TypedDict, total=False):
     """Evaluations of the initial design; the presets have max(2 d, 10) for d parameters, the default at most 40."""
     design: Literal["sobol", "lhs", "random"] | None
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
-    outcome_transform: Literal["robust", "standardize"] | None
-    """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
+    outcome_transform: Literal["adaptive", "robust", "standardize"] | None
+    """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in, "adaptive"
+    that or the logarithm of their gap to the best."""
     surrogate: Any
     """The model of the objective: "gp", "stacked" (several fits of it), "forest" (needs scikit-learn), or an object
     that builds its own posterior."""

@@ -22,7 +22,6 @@ from ccgbo.engine.step import State
 from ccgbo.space import Categorical, Space
 
 PARENTS = 10  # m, at most
-ENOUGH = 8  # parameters from which on it pays when the search has stalled
 LEAST_FACTOR = 0.1  # of what else weighs an acquisition: a prior over the optimum, the chance of success
 
 
@@ -30,14 +29,12 @@ def is_due(state: State) -> bool:
     """Whether this suggestion of one objective is the middle: it is time for it, or the search has stalled."""
     if state.goals is not None:
         return False
-    every, stalled = state.settings.tuning.recombine_every, state.settings.tuning.recombine_stalled
-    if every is not None and state.t % every == 0:
+    tuning, space = state.settings.tuning, state.space
+    if tuning.recombine_every is not None and state.t % tuning.recombine_every == 0:
         return True
-    return stalled is not None and _suits(state.space) and _since_best(state) % stalled == 1
-
-
-def _suits(space: Space) -> bool:
-    return space.d >= ENOUGH and not space.mixed
+    if tuning.recombine_stalled is None or space.mixed or space.d < tuning.recombine_from:
+        return False
+    return _since_best(state) % tuning.recombine_stalled == 1
 
 
 def _since_best(state: State) -> int:

@@ -68,8 +68,10 @@ class Settings(Validated):
     """Evaluations of the initial design; None is max(2 d, 10) for d parameters, in the default preset at most 40."""
     design: Literal["sobol", "lhs", "random"] = "sobol"
     """How the initial design fills the space: a Sobol sequence, a Latin hypercube or uniform draws."""
-    outcome_transform: Literal["robust", "standardize"] = "robust"
-    """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in."""
+    outcome_transform: Literal["adaptive", "robust", "standardize"] = "adaptive"
+    """How values are transformed for the model: to mean 0 and variance 1, "robust" with the tails drawn in. "adaptive"
+    is that or, where the values say so, the logarithm of their gap to the best: of one objective with five and more
+    parameters that are all numbers, and with surrogate="gp"."""
     surrogate: Annotated[Any, IS_SURROGATE] = "gp"
     """The model of the objective: "gp", "stacked" (several fits of it), "forest" (needs scikit-learn), or an object
     that builds its own posterior."""
@@ -196,6 +198,7 @@ PAPER = Settings(
         search_steps=30,  # of no effect without starts
         recombine_every=None,
         recombine_stalled=None,
+        recombine_from=5,  # of no effect without it
         min_pending_distance=0.05,
         batch_at_once=None,  # the paper evaluates one point at a time
     ),

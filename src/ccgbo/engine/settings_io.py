@@ -33,7 +33,7 @@ TYPES: dict[str, type] = {
     **{name: type(acquisition) for name, acquisition in ACQUISITIONS.items()},
 }
 TAGS = {cls: tag for tag, cls in TYPES.items()}
-EARLIER: dict[type, dict[str, Any]] = {EngineTuning: {"recombine_stalled": None}}
+EARLIER: dict[type, dict[str, Any]] = {EngineTuning: {"recombine_stalled": None, "recombine_from": 8}}
 """What a setting was before there was one, where that is not its default: a study that was stored then goes on so."""
 WITHHELD = "withheld"
 DEEPEST = 32  # nesting of settings that can be meant

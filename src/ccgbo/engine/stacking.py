@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ccgbo.engine.history import Data
+from ccgbo.engine.scales import on_plain_scale
 from ccgbo.engine.settings import Settings
 from ccgbo.surrogate.distance import Choices
 from ccgbo.surrogate.mixture import mixed_by_evidence
@@ -63,7 +64,7 @@ def _members(settings: Settings, choices: Choices) -> list[Settings]:
     if choices or settings.fit.trend_prior is None:
         trends = [None]
     fits = [replace(settings.fit, trend_prior=trend, relevance=r) for trend in trends for r in (0.0, RELEVANCE)]
-    return [replace(settings, fit=fit) for fit in fits]
+    return [replace(on_plain_scale(settings), fit=fit) for fit in fits]
 
 
 def _has_grown(state: Any, n: int, settings: Settings) -> bool:

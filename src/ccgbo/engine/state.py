@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ccgbo.engine.model import FitState
+from ccgbo.engine.fit_state import FitState
 from ccgbo.errors import SettingError
 from ccgbo.records import State as TrialState
 

@@ -9,7 +9,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from ccgbo.engine.model import FitState
+from ccgbo.engine.fit_state import FitState
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.options import goal_options
 from ccgbo.engine.settings import Settings

@@ -17,6 +17,7 @@ from ccgbo.errors import SettingError
 
 LARGEST_SCORE = 1e100  # scales from the center, beyond which values are not told apart
 SMALLEST = 1e-300  # scale: values closer together than this count as equal
+MOST_LOG = 709.0  # exp of it is near the largest float
 
 
 class Outcome(Protocol):
@@ -111,7 +112,64 @@ class Robust:
         return np.clip(np.abs(b) - self.knee, 0.0, 6.3)  # exp(exp(6.3)) is near the largest float
 
 
-OUTCOMES: dict[str, Callable[[Array], Outcome]] = {"standardize": Standardize.fitted, "robust": Robust.fitted}
+@dataclass(frozen=True, slots=True)
+class LogGap:
+    """The logarithm of the gap to the best value: what is near the best is told apart.
+
+        g = (best - value) / median gap,   z = -log(1 + g)   for g >= 0
+                                           z = -g            beyond the best, where a later value may lie
+
+    continuous with a continuous slope; the result is standardised. Where a function spans orders of magnitude most of
+    its values are far from the best, and on their own scale all good ones are one.
+    """
+
+    best: float
+    unit: float
+    """The median gap, or the largest where half of the values are the best."""
+    last: Standardize
+
+    @classmethod
+    def fitted(cls, values: Array) -> LogGap:
+        best = float(values.max())
+        gaps = 0.5 * best - 0.5 * values  # halves, because a gap may exceed the largest float
+        typical = float(np.median(gaps)) or float(gaps.max()) or 0.5
+        unit = min(max(2.0 * typical, SMALLEST), LARGEST)
+        return cls(best, unit, Standardize.fitted(cls._drawn(values, best, unit)))
+
+    @staticmethod
+    def _drawn(values: Array, best: float, unit: float) -> Array:
+        with np.errstate(over="ignore"):
+            g = np.clip((0.5 * best - 0.5 * values) / (0.5 * unit), -LARGEST_SCORE, LARGEST)
+        return np.where(g > 0.0, -np.log1p(np.maximum(g, 0.0)), -g)
+
+    def forward(self, values: Array) -> Array:
+        return self.last.forward(self._drawn(values, self.best, self.unit))
+
+    def inverse(self, y: Array) -> Array:
+        z = self.last.inverse(y)
+        with np.errstate(over="ignore"):
+            below = self.best - self.unit * np.expm1(np.minimum(-z, MOST_LOG))
+            above = self.best + self.unit * z
+        return np.clip(np.where(z < 0.0, below, above), -LARGEST, LARGEST)
+
+    def slope(self, y: Array) -> Array:
+        with np.errstate(over="ignore"):
+            steep = self.unit * np.exp(np.clip(-self.last.inverse(y), 0.0, MOST_LOG)) * self.last.scale
+        return np.minimum(steep, LARGEST)
+
+
+LOG_GAP = "log-gap"
+OUTCOMES: dict[str, Callable[[Array], Outcome]] = {
+    "standardize": Standardize.fitted,
+    "robust": Robust.fitted,
+    LOG_GAP: LogGap.fitted,
+}
+
+
+def log_jacobian(outcome: Outcome, values: Array) -> float:
+    """sum_i log dy / dvalue: what turns a log density of the transformed values into one of the values themselves."""
+    slopes = outcome.slope(outcome.forward(values))
+    return -float(np.log(np.maximum(slopes, SMALLEST)).sum())
 
 
 def fit_outcome(name: str, values: Array) -> Outcome:

@@ -188,8 +188,7 @@ class Moment:
 
     def to_user_units(self, y: Array) -> Array:
         """Values of the model (mean, paths) as the user would write them."""
-        result: Array = self._sign * self.model.outcome.inverse(y)
-        return result
+        return self.in_user_units(y, np.zeros_like(y))[0]
 
     def in_user_units(self, mean: Array, std: Array) -> tuple[Array, Array]:
         value, deviation = self.model.in_user_units(mean, std)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccgbo.arrays import Array
+from ccgbo.engine.fit_state import FitState
 from ccgbo.engine.goals import Goals
 from ccgbo.engine.history import Data, Measured, noise_of
-from ccgbo.engine.model import FitState, Model, build_model
+from ccgbo.engine.model import Model, build_model
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.engine.proposal import question
 from ccgbo.engine.step import State

@@ -32,8 +32,9 @@ from scipy.special import gammaln, stdtr
 
 from ccgbo.arrays import Array
 from ccgbo.bench.baselines.base import Initial
+from ccgbo.engine.fit_state import FitState
 from ccgbo.engine.history import Data
-from ccgbo.engine.model import ExactGP, FitState, Model
+from ccgbo.engine.model import ExactGP, Model
 from ccgbo.engine.settings import Settings
 from ccgbo.errors import SettingError
 from ccgbo.space import Space
