@@ -50,6 +50,18 @@ class Browser:
         """Wait until the element says the words."""
         wait_for(lambda: words in self.text(selector))
 
+    def unfold(self, selector: str) -> None:
+        """Click on the summary of a fold until it is open: a page that is still growing moves it away from a click."""
+
+        def is_open() -> bool:
+            fold = self.find(selector)
+            if not self.js("arguments[0].open", fold):
+                self.js("arguments[0].scrollIntoView({block: 'center'})", fold)
+                self.find(f"{selector} > summary").click()
+            return bool(self.js("arguments[0].open", fold))
+
+        wait_for(is_open)
+
     def press(self, *keys: str) -> None:
         """To whatever has the focus."""
         from selenium.webdriver import ActionChains

@@ -67,7 +67,7 @@ def test_the_page_compares_studies_of_one_direction_when_asked_to(page: Browser,
         page.open(client.address)
         page.says("#title", "net")
         assert page.js("document.querySelector('#compare .plot')") is None  # nothing is fetched before
-        page.find("#compare summary").click()
+        page.unfold("#compare")
         page.says("#compare tbody", "<b>other")
         page.says("#compare .note", "One study of the other direction left out")
         assert page.js("document.querySelectorAll('#compare tbody tr').length") == 2

@@ -72,7 +72,7 @@ def test_a_trial_told_in_the_form_is_in_the_file(shown: tuple[Browser, Path]) ->
 
 def test_a_point_from_elsewhere_is_checked_by_the_study_and_told(shown: tuple[Browser, Path]) -> None:
     page, path = shown
-    page.find("#more summary").click()
+    page.unfold("#more")
     for name, text in (("#p-0", "0.001"), ("#p-1", "99"), ("#p-3", "0.25"), ("#p-value", "0.5")):
         page.find(name).send_keys(text)
     page.find("#p-2").send_keys("tanh")
@@ -243,7 +243,7 @@ def test_hostile_names_and_errors_are_shown_and_do_not_run(page: Browser, tmp_pa
             page.js("Plotly.Fx.hover(document.querySelector('.plot'), [{curveNumber: 1, pointNumber: 1}]) || true")
             page.says(".hoverlayer", HOSTILE[0])
             client.post("/api/tell", {"study": HOSTILE[3], "params": {HOSTILE[0]: 7}, "value": 1.0})
-            page.find("#more summary").click()
+            page.unfold("#more")
             page.find("#p-0").send_keys("7")
             page.find("#p-value").send_keys("1", ENTER)
             page.says(".message", HOSTILE[0])  # the server's error names the parameter
@@ -326,7 +326,7 @@ def test_nothing_overlaps_or_is_cut_off(page: Browser, width: int, grown: str) -
     folder = os.environ.get("CCGBO_SCREENSHOTS")
     page.whole_page(width, Path(folder) / f"dashboard_{width}.png" if folder else None)
     assert page.layout_faults() == []
-    page.find("#more summary").click()
+    page.unfold("#more")
     page.find("#pending button.danger").click()
     assert page.layout_faults() == []
     assert page.complaints() == []

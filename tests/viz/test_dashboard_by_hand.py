@@ -40,12 +40,6 @@ def type_in(page: Browser, selector: str, text: str) -> None:
     field.send_keys(text)
 
 
-def unfold(page: Browser, selector: str) -> None:
-    summary = page.find(f"{selector} > summary")
-    page.js("arguments[0].scrollIntoView({block: 'center'})", summary)
-    summary.click()
-
-
 def lines(page: Browser, selector: str) -> list[str]:
     found: list[str] = page.js("[...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector)
     return found
@@ -54,7 +48,7 @@ def lines(page: Browser, selector: str) -> list[str]:
 def test_three_points_are_asked_with_a_parameter_held(shown: tuple[Browser, Path]) -> None:
     page, path = shown
     type_in(page, "#points", "3")
-    unfold(page, "#fixed")
+    page.unfold("#fixed")
     type_in(page, "#fix-3", "0,25")
     page.find("#fix-2").send_keys("tanh")
     page.find("#ask").click()
@@ -74,7 +68,7 @@ def test_readings_are_told_with_the_settings_really_used_a_note_and_tags(shown: 
     page.find("#value-13").send_keys("0,5 0,75")
     page.says("li[data-trial='13'] .hint", "2 readings, mean 0.625")
     press(page, "more for trial 13")
-    unfold(page, "li[data-trial='13'] .used")
+    page.unfold("li[data-trial='13'] .used")
     type_in(page, "#more-13-p-3", "0.7")
     type_in(page, "[aria-label='note on trial 13']", "ran warm")
     type_in(page, "[aria-label='tags of trial 13']", "repeat, oven 3")
@@ -108,7 +102,7 @@ def test_a_value_is_amended_after_what_changes_was_shown(shown: tuple[Browser, P
     assert lines(page, "#changes li") == ["nothing yet"]
     assert page.js("document.querySelector('dialog.editor button[type=submit]').disabled")
     type_in(page, "#amend-value", "68,25")
-    unfold(page, "dialog.editor .used")
+    page.unfold("dialog.editor .used")
     type_in(page, "#amend-1", "7")
     type_in(page, "#amend-note", "a typo")
     before = float(f"{was.value:.10g}")
@@ -232,7 +226,7 @@ def test_a_point_is_put_in_line_from_the_best_one_with_the_parameters_that_are_a
         page.open(client.address)
         page.says("#live", "live")
         page.says(".tiles", "1 complete")
-        unfold(page, "#enqueue")
+        page.unfold("#enqueue")
         values = "[0, 1, 2, 3].map(j => document.querySelector(`#q-${j}`).value)"
         assert page.js(values) == ["90", "0", "", "2"]
         assert not page.js("document.querySelector('#q-2').checkVisibility()")
@@ -255,7 +249,7 @@ def test_a_point_is_put_in_line_from_the_best_one_with_the_parameters_that_are_a
 
 def test_a_bound_is_changed_after_it_was_checked(shown: tuple[Browser, Path]) -> None:
     page, path = shown
-    unfold(page, "#space")
+    page.unfold("#space")
     assert page.js("document.querySelector('#space-form button.primary').disabled")
     type_in(page, "#space-3-high", "0,8")
     type_in(page, "#space-2", "relu\ntanh\ngelu\nsilu")
@@ -279,7 +273,7 @@ def test_a_bound_is_changed_after_it_was_checked(shown: tuple[Browser, Path]) ->
 
 def test_a_parameter_comes_and_one_goes_by_toml(shown: tuple[Browser, Path]) -> None:
     page, path = shown
-    unfold(page, "#space")
+    page.unfold("#space")
     page.find("#space-form select").send_keys("the whole")
     wait_for(lambda: page.js("document.querySelector('#space-toml').value"))
     toml = page.js("document.querySelector('#space-toml').value")
@@ -309,7 +303,7 @@ def test_a_spreadsheet_is_looked_at_imported_and_downloaded(shown: tuple[Browser
     was = trial(path, 0).value
     back = tmp_path / "back.csv"
     back.write_bytes("id;value\n0;9,5\n13;0,5\n".encode("utf-8-sig"))
-    unfold(page, "#sheet")
+    page.unfold("#sheet")
     page.find("#sheet-file").send_keys(str(back))
     page.says("#sheet-summary", "would tell 1 pending trial")
     assert lines(page, "#sheet-lines li") == [f"row 1, trial 0: value {was} → 9.5"]
@@ -352,12 +346,12 @@ def test_hostile_notes_tags_and_names_do_not_run_in_any_form(page: Browser, tmp_
             page.says("#pending", HOSTILE[1])
             page.says("#log", HOSTILE[3])
             for name in ("#fixed", "#enqueue", "#more", "#space", "#metrics", "#sheet"):
-                unfold(page, name)
+                page.unfold(name)
             press(page, "more for trial 13")
-            unfold(page, "li[data-trial='13'] .used")
+            page.unfold("li[data-trial='13'] .used")
             press(page, "change trial 0")
             assert page.js("document.querySelector('#amend-note').value") == HOSTILE[0]
-            unfold(page, "dialog.editor .used")
+            page.unfold("dialog.editor .used")
             type_in(page, "#amend-note", HOSTILE[2].strip())
             type_in(page, "#amend-0", "0.25")
             assert HOSTILE[0] in page.text("#changes")
@@ -397,9 +391,9 @@ def test_nothing_is_cut_off_with_everything_open(page: Browser, width: int, tmp_
         page.says("#live", "live")
         page.find("[aria-label='more for trial 4']")
         for name in ("#fixed", "#enqueue", "#more", "#space", "#metrics", "#sheet"):
-            unfold(page, name)
+            page.unfold(name)
         press(page, "more for trial 4")
-        unfold(page, "li[data-trial='4'] .used")
+        page.unfold("li[data-trial='4'] .used")
         press(page, "abandon trial 4")
         type_in(page, "#space-0-high", "120")
         press(page, "Check")
@@ -410,7 +404,7 @@ def test_nothing_is_cut_off_with_everything_open(page: Browser, width: int, tmp_
         assert page.layout_faults() == []
         page.resize(width, 900)
         press(page, "change trial 0")
-        unfold(page, "dialog.editor .used")
+        page.unfold("dialog.editor .used")
         wide = "(e => [e.scrollWidth <= e.clientWidth, e.getBoundingClientRect().right <= innerWidth])"
         assert page.js(f"{wide}(document.querySelector('dialog.editor'))") == [True, True]
         named = (

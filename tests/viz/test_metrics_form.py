@@ -16,7 +16,7 @@ from ccgbo.study import Study
 from .browser import Browser
 from .conftest import Client, serving, wait_for
 from .metric_runs import BENCH, CHEMISTRY, run_chemistry
-from .test_dashboard_by_hand import press, type_in, unfold
+from .test_dashboard_by_hand import press, type_in
 
 SAME: dict[str, Any] = {
     "objectives": {"yield": "maximize", "cost": "minimize"},
@@ -106,7 +106,7 @@ def test_metrics_are_renamed_bounded_and_added_in_the_page(page: Browser, lab: P
         page.resize(width)
         page.open(client.address)
         page.says("#live", "live")
-        unfold(page, "#metrics")
+        page.unfold("#metrics")
         press(page, "Check the metrics")
         page.says("#metrics-said", "These are the metrics as they are.")
         assert page.js("document.querySelector('#metrics-form button.primary').disabled")
@@ -146,7 +146,7 @@ def test_one_value_gets_a_name_and_a_bound_and_loses_the_bound(page: Browser, tm
         page.resize(1400)
         page.open(client.address)
         page.says("#live", "live")
-        unfold(page, "#metrics")
+        page.unfold("#metrics")
         type_in(page, "#metric-0", "loss")
         press(page, "Add a metric")
         type_in(page, "#metric-1", "size")
