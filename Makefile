@@ -52,7 +52,7 @@ quick: lint
 # the core on the oldest versions that pyproject.toml allows
 minimum: $(BIN)/python
 	$(PYTHON) -m venv --clear .venv-minimum
-	$(BIN)/python tools/minimum.py dataframe sklearn optuna > .venv-minimum/pins.txt
+	$(BIN)/python tools/minimum.py dataframe sklearn optuna excel postgres > .venv-minimum/pins.txt
 	.venv-minimum/bin/pip install --quiet --disable-pip-version-check -r .venv-minimum/pins.txt pytest hypothesis ipython matplotlib -e .
 	.venv-minimum/bin/python -m pytest -q -m "not heavy" -p no:cacheprovider $(CORE) $(addprefix --ignore=tests/,test_against_botorch.py test_packaging.py)
 
