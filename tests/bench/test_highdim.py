@@ -208,8 +208,10 @@ def test_a_result_file_says_what_the_default_was_beyond_twenty_parameters() -> N
     many, few = (load_experiment(name).record()["methods"] for name in ("highdim_peers", "fresh"))
     prior = many["default"]["beyond"]["fit"]["lengthscale_prior"]
     assert prior == asdict(MANY_LENGTHSCALES) and "beyond" not in few["default"]
-    assert many["wide-prior"]["changes"]["fit"]["lengthscale_prior"] == asdict(HVARFNER)
+    assert many["plain-wide-prior"]["changes"]["fit"]["lengthscale_prior"] == asdict(HVARFNER)
     assert "beyond" not in many["botorch-vanilla"]
+    assert many["plain-logei"]["beyond"]["acquisition"] == "LogEI()"  # what is named stays as it is
+    assert many["default"]["beyond"]["acquisition"] == "UCB(beta=0.5)"
     json.dumps(many)
 
 
@@ -222,6 +224,6 @@ def test_runs_of_another_default_for_many_parameters_are_not_mixed(
     file.append(row, 0.1)
     ResultFile(tmp_path / "rows.jsonl", experiment)
     another = replace(MANY, fit=replace(MANY.fit, lengthscale_prior=HVARFNER))
-    monkeypatch.setattr("ccgbo.bench.experiment.MANY", another)
+    monkeypatch.setattr("ccgbo.engine.settings.MANY", another)
     with pytest.raises(StorageError, match="other settings for 'default'"):
         ResultFile(tmp_path / "rows.jsonl", experiment)

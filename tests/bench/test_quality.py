@@ -150,7 +150,7 @@ def test_a_peer_searches_numbers_and_choices(name: str) -> None:
 
 def test_two_methods_that_have_arrived_are_equal() -> None:
     path = RESULTS / "quality.jsonl.gz"
-    results = read_results(path).chosen(problems=["PistonCycle7"])
+    results = read_results(path).chosen(problems=["OTLCircuit6"])
     assert overall_ratio(results, "default", "gp-logei", "final")[0] == pytest.approx(1.0, abs=1e-3)
 
 

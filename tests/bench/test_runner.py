@@ -124,7 +124,7 @@ def test_a_file_from_before_the_tuning_was_one_object_is_carried_on_or_refused(t
     older = json.loads(header)
     tuning = older["methods"]["plain"]["settings"].pop("tuning")
     older["methods"]["plain"]["settings"]["search"] = {"n_candidates": 20, "steps": tuning["search_steps"]}
-    older["methods"]["plain"]["settings"]["pending"] = "sample"
+    older["methods"]["plain"]["settings"]["pending"] = "believer"
     path.write_text("".join([json.dumps(older) + "\n", *rows]))
     assert len(run_experiment(tiny(), path).rows) == 8
     older["methods"]["plain"]["settings"]["search"]["steps"] = 7

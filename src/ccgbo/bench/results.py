@@ -40,7 +40,7 @@ NOW_TUNING = {  # where files from before EngineTuning have its fields that were
     ("search", "separation"): "min_pending_distance",
 }
 NOW_CALLED = {"outcome": "outcome_transform", "revisit": "allow_repeats"}
-NOW_PENDING = {"believer": "kriging_believer", "sample": "fantasy"}
+OF_NO_EFFECT = {"pending"}  # a run asks for one point at a time
 
 
 def key_of(row: Mapping[str, Any]) -> Cell:
@@ -270,9 +270,9 @@ def _joined(results: Results, mine: dict[str, Any], path: Path) -> dict[str, Any
 
 
 def _agree(found: Any, mine: Any) -> bool:
-    """Whether two records say the same; a setting that only one version of the library knows is not compared."""
+    """Whether two records mean the same runs; a setting that only one version of the library knows is not compared."""
     if isinstance(found, dict) and isinstance(mine, dict):
-        return all(_agree(found[key], mine[key]) for key in found.keys() & mine.keys())
+        return all(_agree(found[key], mine[key]) for key in (found.keys() & mine.keys()) - OF_NO_EFFECT)
     return bool(found == mine)
 
 
@@ -284,8 +284,7 @@ def _in_current_terms(record: dict[str, Any]) -> dict[str, Any]:
     groups = {name: settings.get(name, {}) for name in ("fit", "credit", "search")}
     tuning = {NOW_TUNING.get((group, k), k): v for group, values in groups.items() for k, v in values.items()}
     renamed = {NOW_CALLED.get(name, name): value for name, value in settings.items()}
-    pending = NOW_PENDING.get(settings.get("pending"), settings.get("pending"))
-    return {**record, "settings": {**renamed, "pending": pending, "tuning": tuning}}
+    return {**record, "settings": {**renamed, "tuning": tuning}}
 
 
 def _union(first: Iterable[str], second: Iterable[str]) -> list[str]:
