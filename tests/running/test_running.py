@@ -32,7 +32,7 @@ import pytest
 import ccgbo
 from ccgbo.running import MemorySource, Tally, run, seconds
 from ccgbo.running.display import Lines
-from ccgbo.running.pools import end_processes
+from ccgbo.running.pools import check_processes, end_processes, rebuild
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -387,6 +387,24 @@ def test_a_process_that_a_broken_pool_left_behind_is_ended() -> None:
     with ThreadPoolExecutor(1) as threads:
         end_processes(threads)
         assert threads.submit(int).result() == 0
+
+
+def processes_of(pool: Any) -> set[int]:
+    return set(vars(pool)["_processes"])
+
+
+@pytest.mark.heavy
+def test_all_processes_of_a_pool_are_there_before_one_can_break_it() -> None:
+    with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:
+        check_processes(pool, f)
+        started = processes_of(pool)
+        assert len(started) == 3
+        quiet(memory(8), f, executor=pool)
+        assert processes_of(pool) == started  # none was started while another might have died
+        again = rebuild(pool)
+        assert isinstance(again, ProcessPoolExecutor)
+        with again:
+            assert len(processes_of(again)) == 3
 
 
 class Breaking(ProcessPoolExecutor):

@@ -18,7 +18,7 @@ from ccgbo.records import Trial
 from ccgbo.result import Result
 from ccgbo.running.evaluation import CannotEvaluate, Failure, evaluate, evaluate_far, failure_of, refusal
 from ccgbo.running.limits import ALIKE, CtrlC, FirstTrials, Limits
-from ccgbo.running.pools import Inline, Threads, check_processes, is_far, rebuild, size_of
+from ccgbo.running.pools import Inline, Threads, check_processes, end_processes, is_far, rebuild, size_of
 from ccgbo.running.progress import Progress, goal_of, open_progress
 from ccgbo.running.sources import CRASHED, MemorySource, Source, check_points
 from ccgbo.text import count
@@ -285,8 +285,9 @@ class Loop:
             self._release(future, crashed=True)
         self._suspects.update(suspects)
         words = f"a process died while trials {suspects} were evaluated" if suspects else "a process of the pool died"
-        executor = rebuild(self._executor)
-        if executor is None or self._idle_breaks >= IDLE_BREAKS:
+        end_processes(self._executor)
+        executor = rebuild(self._executor) if self._idle_breaks < IDLE_BREAKS else None
+        if executor is None:
             raise ObjectiveError(f"{words}, and the executor cannot go on; the trials were released.") from error
         if self._own:
             self._executor.shutdown(wait=False)

@@ -83,6 +83,15 @@ def is_far(executor: Executor) -> bool:
     return not isinstance(executor, Inline | Threads | ThreadPoolExecutor)
 
 
+def _start_all(executor: ProcessPoolExecutor, fn: Callable[..., Any], /, *args: Any) -> list[Future[Any]]:
+    """Start every process of a pool, which by itself starts one when there is more to do than processes at leisure.
+
+    CPython (before 3.12) can't start one while the pool breaks: the thread that looks after the processes goes through
+    a dictionary of them that grows, fails, and leaves them to themselves.
+    """
+    return [executor.submit(fn, *args) for _ in range(vars(executor)["_max_workers"])]
+
+
 def check_processes(executor: Executor, f: Callable[..., Any]) -> None:
     """That the processes of a pool start and know the objective, before a trial is spent on finding out."""
     if not isinstance(executor, ProcessPoolExecutor):
@@ -95,7 +104,8 @@ def check_processes(executor: Executor, f: Callable[..., Any]) -> None:
             "top of a module, or use threads: n_workers= without an executor."
         ) from None
     try:
-        executor.submit(callable, f).result()
+        for probe in _start_all(executor, callable, f):
+            probe.result()
     except BrokenProcessPool as error:
         raise SettingError(
             f"executor must be able to start its processes, but they died at the start: {GUARD}."
@@ -111,8 +121,8 @@ def check_processes(executor: Executor, f: Callable[..., Any]) -> None:
 def end_processes(executor: Executor) -> None:
     """End what is left of a pool that broke.
 
-    It ends its processes itself, but not one that a ``submit`` starts at that moment, and the interpreter would wait
-    for that one for ever at its end.
+    It ends its processes itself, but not one that was being started at that moment, and the interpreter would wait for
+    that one for ever at its end.
     """
     if isinstance(executor, ProcessPoolExecutor):
         for process in list((vars(executor).get("_processes") or {}).values()):
@@ -120,15 +130,16 @@ def end_processes(executor: Executor) -> None:
 
 
 def rebuild(executor: Executor) -> Executor | None:
-    """A pool like one that broke, which is ended; None where that is not known to be possible."""
-    end_processes(executor)
+    """A pool like one that broke; None where that is not known to be possible."""
     if type(executor) is not ProcessPoolExecutor:
         return None
     made = vars(executor)
-    return ProcessPoolExecutor(
+    pool = ProcessPoolExecutor(
         made["_max_workers"],
         mp_context=made["_mp_context"],
         initializer=made["_initializer"],
         initargs=made["_initargs"],
         max_tasks_per_child=made["_max_tasks_per_child"],
     )
+    _start_all(pool, int)
+    return pool
