@@ -53,7 +53,7 @@ class Result(BestTrial):
         return copy.deepcopy(self._optimizer())
 
     def recommend(self, aspiration: Mapping[str, float] | None = None) -> Recommended:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
+        """The evaluated point to use: best by posterior mean if evaluations are noisy, best seen if they are not.
 
         Of several objectives a few points that span the front, or the one nearest to an ``aspiration``.
         """

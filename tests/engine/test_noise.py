@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
 import ccgbo
 from ccgbo import Optimizer, SettingError
 from ccgbo.cli import main
+from ccgbo.engine.model import build_model
 from ccgbo.engine.noise import EXACT_VARIANCE
+from ccgbo.engine.recommend import _log_posterior, speaks_of_noise
 from ccgbo.engine.step import OneObjective
+from ccgbo.surrogate.gp.fit import hyper_of
 from ccgbo.surrogate.gp.posterior import GP
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -57,6 +63,85 @@ def test_with_unknown_noise_the_recommendation_may_be_another_point_than_the_bes
     unknown, exact = ([told(seed, scatter=1.0, noise=noise) for seed in range(4)] for noise in ("unknown", "none"))
     assert any(opt.recommend().trial_id != opt.best_trial.id for opt in unknown)
     assert all(opt.recommend().trial_id == opt.best_trial.id for opt in exact)
+
+
+def searched(seed: int, n_trials: int = 20) -> Optimizer:
+    """After a search of a smooth function that has no noise, of which nobody said so."""
+    opt = Optimizer(BOX, direction="minimize", seed=seed)
+    for _ in range(n_trials):
+        trial = opt.ask()
+        opt.tell(trial, smooth(**trial.params))
+    return opt
+
+
+def smooth(x: float, y: float) -> float:
+    """Branin's function over the unit square, in tens."""
+    x, y = 15.0 * x - 5.0, 15.0 * y
+    valley = (y - 5.1 / (4.0 * math.pi**2) * x * x + 5.0 / math.pi * x - 6.0) ** 2
+    return (valley + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(x) + 10.0) / 10.0
+
+
+def test_where_values_show_no_noise_the_best_seen_is_recommended() -> None:
+    searches = [searched(seed) for seed in range(6)]
+    by_mean = [opt.observations[opt.snapshot().best].id for opt in searches]
+    assert any(i != opt.best_trial.id for i, opt in zip(by_mean, searches, strict=True))  # or this would show nothing
+    for opt in searches:
+        found = opt.recommend()
+        assert not speaks_of_noise(opt.snapshot(), opt._history.data())
+        assert found.trial_id == opt.best_trial.id
+        assert found.std > 0.0  # by the model, which was not told that they are exact
+        assert opt.influence().recommended == found.trial_id
+
+
+def test_without_the_recommended_trial_the_next_best_value_is_recommended_where_there_is_no_noise() -> None:
+    opt = searched(0)
+    ranked = sorted(opt.observations, key=lambda trial: float(trial.value or 0.0))
+    instead = {row.trial_id: row.recommended for row in opt.influence()}
+    assert instead.pop(ranked[0].id) == ranked[1].id
+    assert set(instead.values()) == {ranked[0].id}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scattered_values_show_their_noise(seed: int) -> None:
+    opt = Optimizer(BOX, seed=seed)
+    rng = np.random.default_rng(seed)
+    points = [{"x": float(x), "y": float(y)} for x, y in rng.random((40, 2))]
+    opt.tell_many(points, [-smooth(**p) + 0.3 * float(rng.standard_normal()) for p in points])
+    state = opt.snapshot()
+    assert speaks_of_noise(state, opt._history.data())
+    assert opt.recommend().trial_id == opt.observations[state.best].id
+
+
+def test_a_point_that_was_measured_twice_shows_the_noise_of_its_two_values() -> None:
+    opt = searched(1)
+    assert not speaks_of_noise(opt.snapshot(), opt._history.data())
+    for trial in opt.observations[:4]:
+        opt.tell(trial.params, float(trial.value or 0.0) + 0.4)
+    assert speaks_of_noise(opt.snapshot(), opt._history.data())
+
+
+def test_noise_that_was_said_or_told_is_not_asked_for() -> None:
+    opt = told(noise=0.3)
+    assert speaks_of_noise(opt.snapshot(), opt._history.data())
+    exact = told(noise="none")
+    assert not speaks_of_noise(exact.snapshot(), exact._history.data())
+    readings = searched(0)
+    readings.tell({"x": 0.5, "y": 0.5}, [0.3, 0.31, 0.29])
+    assert speaks_of_noise(readings.snapshot(), readings._history.data())
+
+
+def test_with_and_without_noise_differ_by_what_an_independent_library_says() -> None:
+    """Of a plain model: no trend, no priors, no drawn-in tails."""
+    opt = told(n=25, preset="paper")
+    state, data = opt.snapshot(), opt._history.data()
+    y = (data.values - data.values.mean()) / data.values.std()
+    for noise in ("unknown", "none"):
+        settings = replace(state.settings, noise=noise)
+        hyper = hyper_of(np.array(build_model(data, (), settings, None, state.model.fit, refit=True).fit.theta), 2)
+        kernel = hyper.signal * Matern(hyper.lengthscales, nu=2.5) + WhiteKernel(hyper.noise)
+        peer = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(data.F, y)
+        theirs = peer.log_marginal_likelihood_value_ - len(y) * math.log(data.values.std())
+        assert _log_posterior(settings, state, data) == pytest.approx(theirs, rel=1e-5)
 
 
 def test_a_model_of_exact_evaluations_goes_through_every_value() -> None:

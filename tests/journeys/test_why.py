@@ -116,3 +116,43 @@ def test_terminal_page_and_a_copy_say_that_values_were_told_apart_on_the_logarit
     desk.does(f"ccgbo tell lab.db {here['id']} 1e-9")  # a new best, by far: all gaps are to it from now on
     after = json.loads(desk.does("ccgbo ask lab.db --why --json"))
     assert after["id"] not in desk.values("lab.db") and len(desk.values("lab.db")) == before + 1
+
+
+BRANIN = """
+import math, ccgbo
+def branin(x, y):
+    valley = (y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6) ** 2
+    return valley + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
+space = {"x": (-5.0, 10.0), "y": (0.0, 15.0)}
+study = ccgbo.Study("lab.db", space, direction="minimize", seed=2)
+result = study.run(branin, 20, progress=False)
+print(result.recommended.trial_id, study.optimizer().snapshot().best)
+"""
+
+
+def test_all_recommend_the_best_value_seen_until_a_repeated_measurement_shows_noise(
+    desk: Desk, browser: Browser
+) -> None:
+    """Nobody said whether the simulation is exact: its values do, and later those of the machine in the lab."""
+    notebook = desk.notebook()
+    recommended, by_mean = map(int, notebook.cell(BRANIN).split())
+    told = desk.values("lab.db")
+    best = min(told, key=lambda trial: told[trial])
+    assert recommended == best != by_mean  # the model alone would have taken another one
+    dashboard = desk.dashboard("lab.db")
+    browser.open(dashboard.address)
+    browser.says("body", f"trial {best}, ±")
+    assert json.loads(desk.does("ccgbo show lab.db --json"))["recommendation"]["trial_id"] == best
+    assert f"Trial {best} is recommended" in desk.does("ccgbo influence lab.db")
+
+    again = "study.tell(study.trials[{}].params, {})"
+    for trial, value in sorted(told.items(), key=lambda told: told[1])[:4]:
+        notebook.cell(again.format(trial, value + 30.0))  # the same settings, in the lab
+    kill9(notebook)
+    after = json.loads(desk.does("ccgbo show lab.db --json"))["recommendation"]
+    assert after["std"] > 1.0  # nobody knows to less than that, now
+    browser.says("body", f"trial {after['trial_id']}, ±")
+    assert browser.complaints() == []
+    home = desk.notebook()
+    home.cell('import ccgbo\nstudy = ccgbo.Study("lab.db")')
+    assert int(home.cell("print(study.recommend().trial_id)")) == after["trial_id"]

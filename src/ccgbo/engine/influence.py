@@ -24,8 +24,9 @@ from ccgbo.credit.shapley import sampled_orders, shapley
 from ccgbo.engine.candidates import SMALL_GRID, global_candidates, local_candidates
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
-from ccgbo.engine.model import build_model
+from ccgbo.engine.model import best_row, build_model
 from ccgbo.engine.proposal import question
+from ccgbo.engine.recommend import merit, speaks_of_noise
 from ccgbo.engine.search import movable, pull_back
 from ccgbo.engine.step import N_CENTRES, State
 from ccgbo.errors import InfeasibleSpaceError, SettingError, UnknownTrialError, UnsupportedError
@@ -81,7 +82,7 @@ def influence(
         rows=tuple(rows),
         groups=tuple(GroupInfluence(name=name, trial_ids=ids, **fact) for (name, ids), fact in named),
         optimum=view.optima(found.full)[0],
-        recommended=view.ids[int(state.model.mean.argmax())],
+        recommended=view.recommended(view.merit, np.arange(len(view.ids))),
         n_paths=n_paths,
     )
 
@@ -154,6 +155,8 @@ class View:
     ids: list[int]  # (n,) trials behind the observations
     deletions: Deletions
     pool: Pool
+    noisy: bool
+    merit: Array  # (n,) by what observations are recommended
 
     @classmethod
     def of(cls, state: State, history: History, rng: np.random.Generator, n_paths: int) -> View:
@@ -174,7 +177,14 @@ class View:
 
         pool = Pool(space.features(U), movable(space, every), settle if space.constraints else None)
         ids = [history.observed(row).id for row in state.model.rows]
-        return cls(state, history.sign, ids, posterior.deletions(n_paths, rng), pool)
+        noisy = speaks_of_noise(state, history.data())
+        return cls(
+            state, history.sign, ids, posterior.deletions(n_paths, rng), pool, noisy, merit(state, history, noisy=noisy)
+        )
+
+    def recommended(self, merit: Array, left: NDArray[np.intp]) -> int:
+        """The trial, of the observations that are left."""
+        return self.ids[int(left[best_row(merit[left], self.state.observed[left])])]
 
     def worlds(self, groups: Any) -> list[Rows]:
         """One without each observation, then one without each group."""
@@ -229,18 +239,17 @@ class View:
         facts = []
         at_data = self.deletions.sweep(np.empty((0, self.pool.F.shape[1])), worlds)
         for g, (rows, values) in enumerate(zip(worlds, at_data, strict=True)):
-            mean, left = values[-1].copy(), len(rows) < n
-            mean[rows] = -np.inf
+            merit, left = values[-1] if self.noisy else self.merit, np.delete(np.arange(n), rows)
             facts.append(
                 {
                     "worth": float(worth[g]),
                     "worth_error": error[g],
                     "hope": float(hope[g]),
-                    "optimum": optima[g] if left else None,
-                    "moved": float(far[g]) if left else None,
+                    "optimum": optima[g] if len(left) else None,
+                    "moved": float(far[g]) if len(left) else None,
                     "doubt": float(away[g].mean()),
                     "elsewhere": others[g] if away[g].any() else None,
-                    "recommended": self.ids[int(mean.argmax())] if left else None,
+                    "recommended": self.recommended(merit, left) if len(left) else None,
                 }
             )
         return facts

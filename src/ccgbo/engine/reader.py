@@ -92,12 +92,12 @@ class OptimizerReader(OptimizerCore):
         return frame_of([flat_row(trial.to_dict()) for trial in self.trials], self.space, names)
 
     def recommend(self, aspiration: Mapping[str, float] | None = None) -> Recommended:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
+        """The evaluated point to use: best by posterior mean if evaluations are noisy, best seen if they are not.
 
-        With ``noise="none"`` it is the point with the best value. Points beyond the bounds of the space count only
-        where no other was evaluated. With outcome constraints, of the
-        points that keep them by the model, or the one that is likeliest to. Of several objectives a few points that
-        span the front.
+        With ``noise="none"``, and where nothing was said and the values are likelier without noise, it is the point
+        with the best value. Points beyond the bounds of the space count only where no other was evaluated. With outcome
+        constraints, of the points that keep them by the model, or the one that is likeliest to. Of several objectives a
+        few points that span the front.
 
         Parameters
         ----------

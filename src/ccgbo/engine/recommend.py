@@ -1,8 +1,15 @@
-"""Which evaluated point to use: the best by the model, the best feasible one, or a few that span a front."""
+"""Which evaluated point to use: the best of one objective, the best feasible one, or a few that span a front.
+
+Of one objective it is the point of best posterior mean where evaluations are noisy, and that of best value where they
+are exact. Where nobody said which, the observations do (``speaks_of_noise``): a model always allows for some noise, and
+takes what it cannot explain for it. docs/lab/noise.md has the figures.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +18,20 @@ from numpy.typing import NDArray
 from ccgbo.arrays import Array
 from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.goals import Goals
-from ccgbo.engine.history import History
-from ccgbo.engine.model import best_row
-from ccgbo.engine.noise import is_exact
+from ccgbo.engine.history import Data, History
+from ccgbo.engine.model import best_row, build_model
+from ccgbo.engine.noise import is_exact, is_known
+from ccgbo.engine.settings import Settings
 from ccgbo.engine.step import State
 from ccgbo.errors import SettingError, UnsupportedError
 from ccgbo.metrics import Metrics
 from ccgbo.pareto import non_dominated, reference_point, spread_over
 from ccgbo.records import Recommendation, Recommended, Trial, numbers_of
+from ccgbo.surrogate.gp.fit import NegLogPosterior
+from ccgbo.surrogate.outcome_transform import log_jacobian
 
 MOST = 5  # points that a recommended set has at most
+JUDGED = 200  # observations up to which they are asked about their noise: it costs two fits
 
 
 def recommend(state: State, history: History, aspiration: Any = None) -> Recommended:
@@ -31,7 +42,7 @@ def recommend(state: State, history: History, aspiration: Any = None) -> Recomme
     if goals is None:
         model, data = state.model, history.data()[state.model.rows]
         exact = is_exact(state.settings.noise, data)
-        i = best_row(data.values if exact else model.mean, data.U)
+        i = best_row(merit(state, history, noisy=speaks_of_noise(state, history.data())), data.U)
         mean, std = in_user_units(model, model.mean[i], model.std[i], history.sign)
         if exact:
             mean, std = history.sign * float(data.values[i]) + 0.0, 0.0  # no -0.0
@@ -45,6 +56,39 @@ def recommend(state: State, history: History, aspiration: Any = None) -> Recomme
     chosen = spread_over(level[rows], reference_point(level, level[rows]), MOST)
     order = sorted((int(rows[i]) for i in chosen), key=lambda row: -level[row, 0])
     return tuple(_recommendation(goals, history, row) for row in order)
+
+
+def merit(state: State, history: History, *, noisy: bool) -> Array:  # (n,)
+    """By what observations of one objective are recommended: their posterior means or, without noise, their values."""
+    return state.model.mean if noisy else history.data().values[state.model.rows]
+
+
+def speaks_of_noise(state: State, data: Data) -> bool:
+    """Whether evaluations are noisy: because it was said, or because the observations are likelier so.
+
+        log p(y, theta | noise) - (log n) / 2 > log p(y, theta' | none)
+
+    with the most likely hyperparameters of each; what is taken off is for the noise, one more parameter that was
+    learned (Schwarz 1978). Beyond ``JUDGED`` observations, and with other surrogates than the exact GP, noise is taken
+    for granted.
+    """
+    settings, known, n = state.settings, data.noise[~np.isnan(data.noise)], len(data.values)
+    if is_exact(settings.noise, data):
+        return False
+    most = min(JUDGED, settings.tuning.max_points)
+    if is_known(settings.noise) or known.any() or settings.surrogate != "gp" or n > most:
+        return True
+    noisy, exact = (_log_posterior(replace(settings, noise=noise), state, data) for noise in ("unknown", "none"))
+    return noisy - 0.5 * math.log(n) > exact
+
+
+def _log_posterior(settings: Settings, state: State, data: Data) -> float:
+    """log p(y, theta) of the values as they were told, without the prior of the noise."""
+    choices = state.space.choices
+    model = build_model(data, choices, settings, None, state.model.fit, refit=True)
+    y, plain = model.outcome.forward(data.values), replace(settings.fit, noise_prior=None)
+    energy = NegLogPosterior(data.F, y, plain, choices, learn_signal=settings.tuning.learn_signal)
+    return log_jacobian(model.outcome, data.values) - len(y) * energy(np.array(model.fit.theta))[0]
 
 
 def front_rows(goals: Goals) -> NDArray[np.intp]:

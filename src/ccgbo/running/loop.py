@@ -286,8 +286,7 @@ class Loop:
         self._suspects.update(suspects)
         words = f"a process died while trials {suspects} were evaluated" if suspects else "a process of the pool died"
         end_processes(self._executor)
-        executor = rebuild(self._executor) if self._idle_breaks < IDLE_BREAKS else None
-        if executor is None:
+        if self._idle_breaks >= IDLE_BREAKS or (executor := rebuild(self._executor)) is None:
             raise ObjectiveError(f"{words}, and the executor cannot go on; the trials were released.") from error
         if self._own:
             self._executor.shutdown(wait=False)

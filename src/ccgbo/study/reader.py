@@ -98,7 +98,7 @@ class StudyReader(BestTrial):
         return self._read(self._copy.new_optimizer)
 
     def recommend(self, aspiration: Mapping[str, float] | None = None) -> Recommended:
-        """The evaluated point with the best posterior mean: the right answer when evaluations are noisy.
+        """The evaluated point to use: best by posterior mean if evaluations are noisy, best seen if they are not.
 
         Of several objectives a few points that span the front.
 
