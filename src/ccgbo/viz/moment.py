@@ -23,7 +23,7 @@ from ccgbo.engine.recommend import known
 from ccgbo.engine.step import State
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError, SettingError
-from ccgbo.records import Trial
+from ccgbo.records import Trial, as_tuple
 from ccgbo.space import Space
 from ccgbo.surrogate.base import Paths
 
@@ -57,6 +57,7 @@ class Moment:
         self.every_trial: tuple[Trial, ...] = opt.trials
         self.observations = opt.observations
         self.state, credit = opt.snapshot(), opt.settings.credit
+        self._recommend = opt.recommend
         turn = _next_credited(self.state)
         with blas_threads(1):
             self.proposal: Proposal = prepare(self.state, turn, opt.generator())
@@ -196,11 +197,13 @@ class Moment:
 
     @cached_property
     def by_merit(self) -> NDArray[np.intp]:
-        """The credited trials, the best by the model first; of those of a front the most credited."""
+        """The credited trials: the recommended one, then the best by the model; of a front the most credited first."""
         aim = aim_of(self.state)
         if isinstance(aim, NamedMetrics):
             return np.lexsort((-self.scores.credit, -aim.merit()))
-        return np.argsort(-self.model.mean, kind="stable")
+        recommended = as_tuple(self._recommend())[0].trial_id
+        others = np.array([trial.id != recommended for trial in self.credited])
+        return np.lexsort((-self.model.mean, others))
 
 
 def _next_credited(state: State) -> Turn:

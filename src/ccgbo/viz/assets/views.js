@@ -322,7 +322,8 @@ Object.assign(ccgbo, (() => {
       say(recommendedCard.firstChild, data.several ? "Recommended" : "Best and recommended");
       recommendedCard.className = `card span-${data.several ? 12 : 4}`;
       say(recommendedNote, data.several ? "Recommended: evaluated points that span the front, with what the model expects of them."
-        : `Recommended: the evaluated point with the best predicted value${data.bounded ? " that keeps the bounds" : ""}, the safer choice when values are noisy.`);
+        : data.bounded ? "Recommended: the evaluated point with the best predicted value that keeps the bounds, the safer choice when values are noisy."
+        : "Recommended: the evaluated point with the best predicted value if the values show noise, else the best one.");
       say(heldNote, `The other parameters are held at ${data.several ? "a point of the front" : "the recommended point"}.`);
       say(allNote, `One line per trial; the ${data.several ? "fewer trials are better than it in every objective" : "better its value"}, the stronger the line.${data.bounded ? " Dotted: it broke a bound. Green: what is allowed." : ""}`);
       if (!data.several) progressView.update(data);
