@@ -120,6 +120,17 @@ def test_a_point_that_was_measured_twice_shows_the_noise_of_its_two_values() -> 
     assert speaks_of_noise(opt.snapshot(), opt._history.data())
 
 
+def test_a_slip_of_the_pen_is_not_recommended_unless_evaluations_are_exact() -> None:
+    for options, slip_wins in (({}, False), ({"noise": "none"}, True)):
+        opt = Optimizer({"x": (0.0, 1.0)}, seed=0, **options)
+        for i in range(40):
+            x = i / 39
+            opt.tell({"x": x}, (100.0 if i == 33 else -1.0) * (x - 0.4) ** 2)  # of one the sign and two zeros are wrong
+        slip = 33 if slip_wins else 16
+        assert opt.best_trial.id == 33
+        assert abs(opt.recommend().trial_id - slip) <= (0 if slip_wins else 2)
+
+
 def test_noise_that_was_said_or_told_is_not_asked_for() -> None:
     opt = told(noise=0.3)
     assert speaks_of_noise(opt.snapshot(), opt._history.data())

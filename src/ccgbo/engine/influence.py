@@ -26,7 +26,7 @@ from ccgbo.engine.explain import in_user_units
 from ccgbo.engine.history import History
 from ccgbo.engine.model import best_row, build_model
 from ccgbo.engine.proposal import question
-from ccgbo.engine.recommend import merit, speaks_of_noise
+from ccgbo.engine.recommend import deciding_values
 from ccgbo.engine.search import movable, pull_back
 from ccgbo.engine.step import N_CENTRES, State
 from ccgbo.errors import InfeasibleSpaceError, SettingError, UnknownTrialError, UnsupportedError
@@ -82,7 +82,7 @@ def influence(
         rows=tuple(rows),
         groups=tuple(GroupInfluence(name=name, trial_ids=ids, **fact) for (name, ids), fact in named),
         optimum=view.optima(found.full)[0],
-        recommended=view.recommended(view.merit, np.arange(len(view.ids))),
+        recommended=view.recommended(state.model.mean, np.arange(len(view.ids))),
         n_paths=n_paths,
     )
 
@@ -155,8 +155,7 @@ class View:
     ids: list[int]  # (n,) trials behind the observations
     deletions: Deletions
     pool: Pool
-    noisy: bool
-    merit: Array  # (n,) by what observations are recommended
+    decide: Array | None  # (n,) values by which observations are recommended; None: their means
 
     @classmethod
     def of(cls, state: State, history: History, rng: np.random.Generator, n_paths: int) -> View:
@@ -177,13 +176,12 @@ class View:
 
         pool = Pool(space.features(U), movable(space, every), settle if space.constraints else None)
         ids = [history.observed(row).id for row in state.model.rows]
-        noisy = speaks_of_noise(state, history.data())
-        return cls(
-            state, history.sign, ids, posterior.deletions(n_paths, rng), pool, noisy, merit(state, history, noisy=noisy)
-        )
+        decide = deciding_values(state, history.data())
+        return cls(state, history.sign, ids, posterior.deletions(n_paths, rng), pool, decide)
 
-    def recommended(self, merit: Array, left: NDArray[np.intp]) -> int:
-        """The trial, of the observations that are left."""
+    def recommended(self, mean: Array, left: NDArray[np.intp]) -> int:
+        """The trial, of the observations that are left, whose means these are."""
+        merit = mean if self.decide is None else self.decide
         return self.ids[int(left[best_row(merit[left], self.state.observed[left])])]
 
     def worlds(self, groups: Any) -> list[Rows]:
@@ -239,7 +237,7 @@ class View:
         facts = []
         at_data = self.deletions.sweep(np.empty((0, self.pool.F.shape[1])), worlds)
         for g, (rows, values) in enumerate(zip(worlds, at_data, strict=True)):
-            merit, left = values[-1] if self.noisy else self.merit, np.delete(np.arange(n), rows)
+            left = np.delete(np.arange(n), rows)
             facts.append(
                 {
                     "worth": float(worth[g]),
@@ -249,7 +247,7 @@ class View:
                     "moved": float(far[g]) if len(left) else None,
                     "doubt": float(away[g].mean()),
                     "elsewhere": others[g] if away[g].any() else None,
-                    "recommended": self.recommended(merit, left) if len(left) else None,
+                    "recommended": self.recommended(values[-1], left) if len(left) else None,
                 }
             )
         return facts

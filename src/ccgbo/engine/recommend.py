@@ -28,9 +28,11 @@ from ccgbo.metrics import Metrics
 from ccgbo.pareto import non_dominated, reference_point, spread_over
 from ccgbo.records import Recommendation, Recommended, Trial, numbers_of
 from ccgbo.surrogate.gp.fit import NegLogPosterior
+from ccgbo.surrogate.gp.posterior import GP
 from ccgbo.surrogate.outcome_transform import log_jacobian
 
 MOST = 5  # points that a recommended set has at most
+OUTLYING = 3.0  # standard deviations of the noise
 JUDGED = 200  # observations up to which they are asked about their noise: it costs two fits
 
 
@@ -41,8 +43,8 @@ def recommend(state: State, history: History, aspiration: Any = None) -> Recomme
         raise SettingError(f"aspiration is for several objectives, and there is one; got {aspiration!r}.")
     if goals is None:
         model, data = state.model, history.data()[state.model.rows]
-        exact = is_exact(state.settings.noise, data)
-        i = best_row(merit(state, history, noisy=speaks_of_noise(state, history.data())), data.U)
+        exact, values = is_exact(state.settings.noise, data), deciding_values(state, history.data())
+        i = best_row(model.mean if values is None else values, data.U)
         mean, std = in_user_units(model, model.mean[i], model.std[i], history.sign)
         if exact:
             mean, std = history.sign * float(data.values[i]) + 0.0, 0.0  # no -0.0
@@ -58,9 +60,19 @@ def recommend(state: State, history: History, aspiration: Any = None) -> Recomme
     return tuple(_recommendation(goals, history, row) for row in order)
 
 
-def merit(state: State, history: History, *, noisy: bool) -> Array:  # (n,)
-    """By what observations of one objective are recommended: their posterior means or, without noise, their values."""
-    return state.model.mean if noisy else history.data().values[state.model.rows]
+def deciding_values(state: State, data: Data) -> Array | None:  # (n,)
+    """The values by which observations of one objective are recommended; None where their posterior means decide.
+
+    A value that lies further above its mean than noise would explain is no better than the worst: nobody said that
+    evaluations are exact, and a slip of the pen looks like that.
+    """
+    model, values = state.model, data.values[state.model.rows]
+    if speaks_of_noise(state, data):
+        return None
+    if is_exact(state.settings.noise, data) or not isinstance(model.posterior, GP):
+        return values
+    excess = model.outcome.forward(values) - model.mean
+    return np.where(excess > OUTLYING * np.sqrt(model.posterior.noise), values.min(), values)
 
 
 def speaks_of_noise(state: State, data: Data) -> bool:
