@@ -58,7 +58,8 @@ def influence(
     members = {name: tuple(i for i in ids if i in known) for name, ids in groups.items()}
     worlds = view.worlds(members.values())
     found = find_optima(view.deletions, worlds, view.pool)
-    facts, n = view.counterfactuals(found, worlds), len(view.ids)
+    decide, n = deciding_values(state, history.data()), len(view.ids)
+    facts = view.counterfactuals(found, worlds, decide)
     if refit:
         for g in [*np.argsort(-found.worth[:n], kind="stable")[:top], *range(n, len(worlds))]:
             facts[g]["refitted"] = _refitted(view, history, worlds[g], deepcopy(rng))
@@ -82,7 +83,7 @@ def influence(
         rows=tuple(rows),
         groups=tuple(GroupInfluence(name=name, trial_ids=ids, **fact) for (name, ids), fact in named),
         optimum=view.optima(found.full)[0],
-        recommended=view.recommended(state.model.mean, np.arange(len(view.ids))),
+        recommended=view.recommended(state.model.mean if decide is None else decide, np.arange(n)),
         n_paths=n_paths,
     )
 
@@ -155,7 +156,6 @@ class View:
     ids: list[int]  # (n,) trials behind the observations
     deletions: Deletions
     pool: Pool
-    decide: Array | None  # (n,) values by which observations are recommended; None: their means
 
     @classmethod
     def of(cls, state: State, history: History, rng: np.random.Generator, n_paths: int) -> View:
@@ -176,12 +176,10 @@ class View:
 
         pool = Pool(space.features(U), movable(space, every), settle if space.constraints else None)
         ids = [history.observed(row).id for row in state.model.rows]
-        decide = deciding_values(state, history.data())
-        return cls(state, history.sign, ids, posterior.deletions(n_paths, rng), pool, decide)
+        return cls(state, history.sign, ids, posterior.deletions(n_paths, rng), pool)
 
-    def recommended(self, mean: Array, left: NDArray[np.intp]) -> int:
-        """The trial, of the observations that are left, whose means these are."""
-        merit = mean if self.decide is None else self.decide
+    def recommended(self, merit: Array, left: NDArray[np.intp]) -> int:
+        """The trial, of the observations that are left."""
         return self.ids[int(left[best_row(merit[left], self.state.observed[left])])]
 
     def worlds(self, groups: Any) -> list[Rows]:
@@ -222,7 +220,12 @@ class View:
         """
         return float(min(found.full.maxima[0, :-1].mean(), self.state.model.mean.max()))
 
-    def counterfactuals(self, found: Worlds, worlds: Sequence[Rows]) -> list[dict[str, Any]]:
+    def counterfactuals(
+        self,
+        found: Worlds,
+        worlds: Sequence[Rows],
+        decide: Array | None,  # (n,) values by which observations are recommended; None: their means
+    ) -> list[dict[str, Any]]:
         """Of every world, the fields of a ``Counterfactual``."""
         full, there, space, n = found.full, found.without, self.state.space, len(self.ids)
         z, loss, away = full.maxima[0, :-1].mean(), found.loss, self._others(found)
@@ -237,7 +240,7 @@ class View:
         facts = []
         at_data = self.deletions.sweep(np.empty((0, self.pool.F.shape[1])), worlds)
         for g, (rows, values) in enumerate(zip(worlds, at_data, strict=True)):
-            left = np.delete(np.arange(n), rows)
+            merit, left = values[-1] if decide is None else decide, np.delete(np.arange(n), rows)
             facts.append(
                 {
                     "worth": float(worth[g]),
@@ -247,7 +250,7 @@ class View:
                     "moved": float(far[g]) if len(left) else None,
                     "doubt": float(away[g].mean()),
                     "elsewhere": others[g] if away[g].any() else None,
-                    "recommended": self.recommended(values[-1], left) if len(left) else None,
+                    "recommended": self.recommended(merit, left) if len(left) else None,
                 }
             )
         return facts

@@ -86,8 +86,8 @@ def is_far(executor: Executor) -> bool:
 def _start_all(executor: ProcessPoolExecutor, fn: Callable[..., Any], /, *args: Any) -> list[Future[Any]]:
     """Start every process of a pool, which by itself starts one when there is more to do than processes at leisure.
 
-    CPython (before 3.12) can't start one while the pool breaks: the thread that looks after the processes goes through
-    a dictionary of them that grows, fails, and leaves them to themselves.
+    CPython (3.11) can't start one while the pool breaks: the thread that looks after the processes goes through a
+    dictionary of them that grows, fails, and leaves them to themselves.
     """
     return [executor.submit(fn, *args) for _ in range(vars(executor)["_max_workers"])]
 

@@ -23,7 +23,7 @@ from ccgbo.engine.recommend import known
 from ccgbo.engine.step import State
 from ccgbo.engine.threads import blas_threads
 from ccgbo.errors import NoObservationsError, SettingError
-from ccgbo.records import Trial, as_tuple
+from ccgbo.records import Recommendation, Trial, as_tuple
 from ccgbo.space import Space
 from ccgbo.surrogate.base import Paths
 
@@ -196,13 +196,17 @@ class Moment:
         return self._sign * value, deviation
 
     @cached_property
+    def recommended(self) -> Recommendation:
+        """The evaluated point to use; of several objectives the first of those that span the front."""
+        return as_tuple(self._recommend())[0]
+
+    @cached_property
     def by_merit(self) -> NDArray[np.intp]:
         """The credited trials: the recommended one, then the best by the model; of a front the most credited first."""
         aim = aim_of(self.state)
         if isinstance(aim, NamedMetrics):
             return np.lexsort((-self.scores.credit, -aim.merit()))
-        recommended = as_tuple(self._recommend())[0].trial_id
-        others = np.array([trial.id != recommended for trial in self.credited])
+        others = np.array([trial.id != self.recommended.trial_id for trial in self.credited])
         return np.lexsort((-self.model.mean, others))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ccgbo.engine.optimizer import Optimizer
 from ccgbo.errors import CcgboError
 from ccgbo.metrics import VALUE, Metrics, feasible
-from ccgbo.records import Direction, Event, Trial, as_tuple, best_of
+from ccgbo.records import Direction, Event, Trial, best_of
 from ccgbo.space import Categorical, Int, Parameter, Space
 from ccgbo.viz.advice import advice_payload, believe
 from ccgbo.viz.axes import Axis, labels_of
@@ -131,7 +131,7 @@ def analysis_stages(source: Source) -> Iterator[dict[str, Any]]:
     except CcgboError as error:  # nothing told yet
         yield {"message": str(error)}
         return
-    first = _credits(opt, view) | ({} if view.goals is None else believed_payload(opt, view))
+    first = _credits(view) | ({} if view.goals is None else believed_payload(opt, view))
     yield first
     first = first | advice_payload(opt, view)
     yield first
@@ -166,9 +166,8 @@ def _views(opt: Optimizer, view: ModelView) -> dict[str, Any]:
     return found | {"by_metric": by_metric}
 
 
-def _credits(opt: Optimizer, view: ModelView) -> dict[str, Any]:
+def _credits(view: ModelView) -> dict[str, Any]:
     story = credit_story(view)
-    recommended = as_tuple(opt.recommend())[0]
     mean, std = view.observed if view.goals is None else view.believed
     return {
         "n": len(view.credited),
@@ -184,9 +183,9 @@ def _credits(opt: Optimizer, view: ModelView) -> dict[str, Any]:
             "std": numbers_list(std, 3),
         },
         "recommended": {
-            "id": recommended.trial_id,
-            "mean": short_number(recommended.mean),
-            "std": short_number(recommended.std),
+            "id": view.recommended.trial_id,
+            "mean": short_number(view.recommended.mean),
+            "std": short_number(view.recommended.std),
         },
         "story": {
             "headline": story.headline,
